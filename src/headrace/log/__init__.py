@@ -1,0 +1,48 @@
+"""Where topics live: the embedded log in a directory, or Kafka."""
+
+from __future__ import annotations
+
+from headrace.errors import ConfigError
+from headrace.log.base import (
+    Chunk,
+    LogConfig,
+    Outgoing,
+    Publication,
+    Publisher,
+    TopicDescription,
+    TopicLog,
+    TopicPartition,
+)
+
+__all__ = [
+    "Chunk",
+    "LogConfig",
+    "Outgoing",
+    "Publication",
+    "Publisher",
+    "TopicDescription",
+    "TopicLog",
+    "TopicPartition",
+    "open_log",
+]
+
+
+def open_log(config: LogConfig) -> TopicLog:
+    """The log that the configuration names: Kafka with `bootstrap_servers`, else the directory.
+
+    >>> import tempfile
+    >>> open_log(LogConfig(directory=tempfile.mkdtemp())).topics()
+    {}
+    """
+    # Lazy, because each log brings a native library that the other one's user need not load.
+    if config.bootstrap_servers is not None:
+        from headrace.log.kafka import KafkaLog
+
+        return KafkaLog(config)
+    if config.directory is None:
+        raise ConfigError(
+            "a log needs `bootstrap_servers` (Kafka) or `directory` (the embedded log), got neither"
+        )
+    from headrace.log.embedded import EmbeddedLog
+
+    return EmbeddedLog(config.directory)

@@ -1,0 +1,148 @@
+"""The topic log that an application reads from and commits to: the same small face for the embedded log and Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from headrace.record import Headers
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Records of one partition in offset order, as columns.
+
+    `headers` is None when no record has any. Offsets may have gaps (compaction, transaction markers).
+    """
+
+    topic: str
+    partition: int
+    offsets: Sequence[int]
+    timestamps: Sequence[int]
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    headers: Sequence[Headers] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """Records to append, as columns. Without `partitions` the key's murmur2 decides (no key: spread evenly)."""
+
+    topic: str
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers] | None = None
+    partitions: Sequence[int] | int | None = None
+    """One per record, or one for all."""
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+
+@dataclass(slots=True)
+class Publication:
+    """All that one commit makes visible at once."""
+
+    outputs: Sequence[Outgoing]
+    changelogs: Sequence[Outgoing]
+    positions: Mapping[TopicPartition, int]
+    """The next offset to read of each input partition."""
+    commit: Callable[[Mapping[TopicPartition, int]], bytes]
+    """Makes the commit record, given the ends (next offsets) of the changelog partitions written here."""
+
+
+class Publisher(Protocol):
+    """The one writer of an application. Opening it fences every older one."""
+
+    def last_commit(self) -> bytes | None:
+        """The newest commit record, read after fencing; None before the first commit."""
+        ...
+
+    def publish(self, publication: Publication) -> Mapping[TopicPartition, int]:
+        """Append everything in one transaction; returns the ends of the changelog partitions written.
+
+        Raises FencedError when another process has taken over. When it returns, the commit is in the log;
+        a commit whose answer was lost is settled by reading the commit record.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """What is known of a topic. `config` holds Kafka's names, such as `cleanup.policy`."""
+
+    name: str
+    partitions: int
+    config: Mapping[str, str]
+
+
+class TopicLog(Protocol):
+    """Topics, partitions, offsets. Safe to use from several processes; open it after a fork."""
+
+    def topics(self) -> Mapping[str, int]:
+        """Every topic and its number of partitions."""
+        ...
+
+    def describe(self, name: str) -> TopicDescription:
+        """One topic; LogError when there is none of that name."""
+        ...
+
+    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic; LogError when there is one of that name."""
+        ...
+
+    def delete_topic(self, name: str) -> None: ...
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The next offset of each partition that a reader of committed records may reach."""
+        ...
+
+    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """The first offset whose timestamp is at or after the given one, or the end."""
+        ...
+
+    def read(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[Chunk]:
+        """Committed records with start <= offset < end of each partition, in offset order per partition."""
+        ...
+
+    def append(self, records: Sequence[Outgoing]) -> None:
+        """Append outside an application (a producer): atomic over all topics."""
+        ...
+
+    def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
+        """Become the writer of an application; AlreadyRunningError while another live process is."""
+        ...
+
+    def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
+        """How far an application has read: the positions of its last publication."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LogConfig:
+    """How to reach the log; small and picklable, so that workers open it themselves."""
+
+    bootstrap_servers: str | None = None
+    directory: str | None = None
+    kafka: Mapping[str, str] = field(default_factory=dict)
+    """Settings for every Kafka client (security and the like)."""
+    replication_factor: int = -1
+    """Of topics made on Kafka; -1 takes the broker's default."""

@@ -1,0 +1,130 @@
+"""The embedded log: topics in a directory, without a broker."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from headrace.errors import LogError
+from headrace.log.base import Chunk, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.embedded import catalog, maintenance, reader, writer
+from headrace.log.embedded.environment import Environment, acquire, release
+from headrace.log.embedded.publisher import EmbeddedPublisher, read_positions
+
+
+def wall_clock() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class EmbeddedLog:
+    """Topics, partitions and offsets like Kafka's, in an LMDB environment that is synced at each commit.
+
+    Several processes may use one directory at once. A log object belongs to the process that opened it.
+
+    >>> import tempfile
+    >>> log = EmbeddedLog(tempfile.mkdtemp())
+    >>> log.create_topic("orders", partitions=2)
+    >>> log.append([Outgoing("orders", [b"a", b"b"], [b"1", b"2"], [10, 11], partitions=1)])
+    >>> [chunk.values for chunk in log.read({TopicPartition("orders", 1): (0, 2)})]
+    [[b'1', b'2']]
+    """
+
+    def __init__(self, directory: str | Path, *, clock: Callable[[], int] = wall_clock) -> None:
+        self._held = acquire(directory)
+        self._pid = os.getpid()
+        self._clock = clock
+        self._open = True
+
+    @property
+    def _environment(self) -> Environment:
+        # A forked child must not use its parent's environment: it opens its own on first use.
+        if os.getpid() != self._pid:
+            self._held, self._pid = acquire(self._held.path), os.getpid()
+        if not self._open:
+            raise LogError(f"the log in `{self._held.path}` is closed")
+        return self._held
+
+    @property
+    def directory(self) -> Path:
+        return self._held.path
+
+    def topics(self) -> Mapping[str, int]:
+        """Every topic and its number of partitions."""
+        with self._environment.read() as txn:
+            return {topic.name: topic.partitions for topic in catalog.all_topics(txn, self._environment)}
+
+    def describe(self, name: str) -> TopicDescription:
+        """One topic; LogError when there is none of that name."""
+        with self._environment.read() as txn:
+            topic = catalog.find(txn, self._environment, name)
+        return TopicDescription(topic.name, topic.partitions, topic.config)
+
+    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic. `config` takes Kafka's names: `cleanup.policy`, `retention.ms`, `delete.retention.ms`."""
+        with self._environment.write() as txn:
+            catalog.create(txn, self._environment, name, partitions, config)
+
+    def delete_topic(self, name: str) -> None:
+        """Remove a topic and its records."""
+        maintenance.delete_topic(self._environment, name)
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The first offset of each partition."""
+        with self._environment.env.begin() as txn:
+            found = catalog.bounds(txn, self._environment, partitions)
+        return {place: state.earliest for place, state in found.items()}
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The next offset of each partition; costs about a microsecond each."""
+        with self._environment.env.begin() as txn:
+            found = catalog.bounds(txn, self._environment, partitions)
+        return {place: state.end for place, state in found.items()}
+
+    def version(self) -> int:
+        """A number that grows with every commit to this log: unchanged means that nothing was appended."""
+        return int(self._environment.env.info()["last_txnid"])
+
+    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """The first offset whose timestamp is at or after the given one, or the end."""
+        return {place: reader.offset_for_time(self._environment, place, at) for place, at in times.items()}
+
+    def read(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[Chunk]:
+        """Records with start <= offset < end of each partition, in offset order; chunks are `ArrowChunk`s."""
+        return reader.read(self._environment, ranges)
+
+    def append(self, records: Sequence[Outgoing]) -> None:
+        """Append to any number of topics, all or nothing; on disk when it returns."""
+        prepared = writer.prepare(self._environment, records)
+        with self._environment.write() as txn:
+            writer.write(txn, self._environment, prepared)
+
+    def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
+        """Become the writer of an application; AlreadyRunningError while another live process is."""
+        return EmbeddedPublisher(self.directory, application_id, take_over=take_over)
+
+    def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
+        """How far an application has read: the positions of its last publication."""
+        with self._environment.read() as txn:
+            return read_positions(txn, self._environment, application_id)
+
+    def maintain(self) -> maintenance.Report:
+        """Compact, expire and tidy up what is due; call it at a start and now and then.
+
+        It takes the write lock for short moments only, and one process at a time does it.
+        """
+        return maintenance.run(self._environment, self._clock())
+
+    def close(self) -> None:
+        """Give the directory back; the log object is of no use afterwards."""
+        if self._open:
+            self._open = False
+            release(self._held)
+
+    def __enter__(self) -> EmbeddedLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,124 @@
+"""Upkeep of the embedded log: retention, compaction, and joining small entries.
+
+Everything is worked out from snapshots, and written in short transactions, each of which leaves the log whole:
+a record goes away only when a newer one of its key is there already.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass
+
+from headrace.log.embedded import catalog
+from headrace.log.embedded.catalog import Topic
+from headrace.log.embedded.compaction import compact, tidy
+from headrace.log.embedded.entries import parse_head, parse_key
+from headrace.log.embedded.environment import Environment
+
+_DELETES_PER_TRANSACTION = 1_000
+
+
+@dataclass(slots=True)
+class Report:
+    """What one round of upkeep did."""
+
+    compacted: int = 0
+    """Records dropped because a newer one has their key."""
+    expired: int = 0
+    """Records dropped by `retention.ms`."""
+    joined: int = 0
+    """Small entries that were joined."""
+    busy: bool = False
+    """Another process was at it, so nothing was done."""
+
+
+def run(environment: Environment, now: int) -> Report:
+    """One round over all topics."""
+    environment.env.reader_check()
+    report = Report()
+    descriptor = os.open(environment.path / "maintenance", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report.busy = True
+            return report
+        with environment.read() as txn:
+            topics = catalog.all_topics(txn, environment)
+        _remove_leftovers(environment)
+        for topic in topics:
+            for partition in range(topic.partitions):
+                if topic.expires:
+                    report.expired += _expire(environment, topic, partition, now)
+                if topic.compacted:
+                    report.compacted += compact(environment, topic, partition, now)
+                else:
+                    report.joined += tidy(environment, topic, partition)
+    finally:
+        os.close(descriptor)
+    return report
+
+
+def _expire(environment: Environment, topic: Topic, partition: int, now: int) -> int:
+    """Delete the first entries while they are older than `retention.ms`, by the clock and by the topic's own time.
+
+    Kafka goes by the clock alone, and so loses replayed history at once; here the newest `retention.ms` of a
+    partition's own time always stay.
+    """
+    dropped = 0
+    more = True
+    while more:
+        more = False
+        with environment.write() as txn:
+            if txn.get(topic.name.encode(), db=environment.topics) is None:
+                return dropped
+            state = catalog.state(txn, environment, topic, partition)
+            limit = min(now, state.max_timestamp) - topic.number("retention.ms")
+            before = state.earliest
+            with txn.cursor(db=environment.entries) as cursor:
+                found = cursor.set_range(catalog.state_key(topic.id, partition))
+                for _ in range(_DELETES_PER_TRANSACTION):
+                    if not found or parse_key(cursor.key())[:2] != (topic.id, partition):
+                        break
+                    head = parse_head(cursor.value())
+                    if head.max_timestamp >= limit:
+                        break
+                    dropped += head.count
+                    state.earliest = parse_key(cursor.key())[2] + head.last_delta + 1
+                    found = cursor.delete()
+                else:
+                    more = True
+            if state.earliest != before:
+                state.cleaned = max(state.cleaned, state.earliest)
+                catalog.put_state(txn, environment, topic, partition, state)
+    return dropped
+
+
+def delete_topic(environment: Environment, name: str) -> None:
+    """Take the name away at once, then the records in short transactions."""
+    with environment.write() as txn:
+        topic = catalog.find(txn, environment, name)
+        txn.delete(name.encode(), db=environment.topics)
+        txn.put(b"deleted-%d" % topic.id, b"", db=environment.meta)
+        for partition in range(topic.partitions):
+            txn.delete(catalog.state_key(topic.id, partition), db=environment.partitions)
+    _remove_leftovers(environment)
+
+
+def _remove_leftovers(environment: Environment) -> None:
+    """The records of deleted topics; a process that died on the way left the rest to the next one."""
+    with environment.read() as txn, txn.cursor(db=environment.meta) as cursor:
+        marks = [key for key, _ in cursor if key.startswith(b"deleted-")]
+    for mark in marks:
+        topic_id = int(mark.removeprefix(b"deleted-"))
+        done = False
+        while not done:
+            with environment.write() as txn, txn.cursor(db=environment.entries) as cursor:
+                found = cursor.set_range(catalog.state_key(topic_id, 0))
+                for _ in range(_DELETES_PER_TRANSACTION):
+                    done = not found or parse_key(cursor.key())[0] != topic_id
+                    if done:
+                        txn.delete(mark, db=environment.meta)
+                        break
+                    found = cursor.delete()
