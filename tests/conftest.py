@@ -1,0 +1,22 @@
+"""Options that all tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=3, help="processes to kill in a test of tests/chaos")
+    parser.addoption("--kafka-kills", type=int, default=3, help="the same for tests on a Kafka broker")
+
+
+@pytest.fixture(scope="session")
+def kills(request: pytest.FixtureRequest) -> int:
+    """How many processes a chaos test on the embedded log kills."""
+    return int(request.config.getoption("--kills"))
+
+
+@pytest.fixture(scope="session")
+def kafka_kills(request: pytest.FixtureRequest) -> int:
+    """How many processes a chaos test on Kafka kills."""
+    return int(request.config.getoption("--kafka-kills"))
