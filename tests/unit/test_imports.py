@@ -66,6 +66,7 @@ class Import(NamedTuple):
     at_runtime: bool
     in_function: bool
     explained: bool
+    """A comment in the module says why an import is lazy."""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line} imports {self.target}"
@@ -78,13 +79,12 @@ def module_name(path: Path) -> str:
 
 def imports_of(path: Path) -> Iterator[Import]:
     source = path.read_text()
-    lines = source.splitlines()
+    explained = "# lazy" in source.lower()
     module = module_name(path)
 
     def walk(node: ast.AST, *, runtime: bool, function: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Import | ast.ImportFrom):
-                explained = has_comment(lines, child.lineno - 1)
                 for target in targets(child):
                     yield Import(module, target, child.lineno, runtime, function, explained)
             elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
@@ -94,15 +94,6 @@ def imports_of(path: Path) -> Iterator[Import]:
                 yield from walk(child, runtime=runtime, function=function or inside)
 
     return walk(ast.parse(source), runtime=True, function=False)
-
-
-def has_comment(lines: list[str], at: int) -> bool:
-    """A comment beside the import, or above the block of imports that it stands in."""
-    while lines[at].lstrip().startswith(("import ", "from ")):
-        if "#" in lines[at]:
-            return True
-        at -= 1
-    return lines[at].lstrip().startswith("#")
 
 
 def targets(node: ast.Import | ast.ImportFrom) -> list[str]:
