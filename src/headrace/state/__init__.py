@@ -1,0 +1,36 @@
+"""State stores: typed stores over ordered bytes, in memory or on disk, that log their changes."""
+
+from __future__ import annotations
+
+from headrace.state.backend import Backend, Marks, ReadBackend
+from headrace.state.base import Changelog, StateStore, ValueAndTimestamp
+from headrace.state.factory import Store, StoreView, memory_store, open_store, open_view
+from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
+from headrace.state.memory import MemoryBackend
+from headrace.state.replay import replay
+from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.window import ReadOnlyWindowStore, TimestampedWindowStore, WindowStore
+
+__all__ = [
+    "Backend",
+    "Changelog",
+    "KeyValueStore",
+    "Marks",
+    "MemoryBackend",
+    "ReadBackend",
+    "ReadOnlyKeyValueStore",
+    "ReadOnlySessionStore",
+    "ReadOnlyWindowStore",
+    "SessionStore",
+    "StateStore",
+    "Store",
+    "StoreView",
+    "TimestampedKeyValueStore",
+    "TimestampedWindowStore",
+    "ValueAndTimestamp",
+    "WindowStore",
+    "memory_store",
+    "open_store",
+    "open_view",
+    "replay",
+]

@@ -1,0 +1,114 @@
+"""From a store's specification to an open store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from headrace.serdes import serde_for
+from headrace.serdes.base import Serde
+from headrace.state.backend import Backend, ReadBackend
+from headrace.state.base import Changelog, no_time, value_and_timestamp, value_only
+from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
+from headrace.state.memory import MemoryBackend
+from headrace.state.segments import ReadSegments
+from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.window import ReadOnlyWindowStore, TimestampedWindowStore, WindowStore
+from headrace.topology.stores import StoreKind, StoreSpec
+
+Store: TypeAlias = (
+    KeyValueStore[Any, Any]
+    | TimestampedKeyValueStore[Any, Any]
+    | WindowStore[Any, Any]
+    | TimestampedWindowStore[Any, Any]
+    | SessionStore[Any, Any]
+)
+StoreView: TypeAlias = (
+    ReadOnlyKeyValueStore[Any, Any] | ReadOnlyWindowStore[Any, Any] | ReadOnlySessionStore[Any, Any]
+)
+
+
+def open_store(
+    spec: StoreSpec,
+    backend: Backend,
+    changelog: Changelog | None = None,
+    *,
+    key: Serde[Any],
+    value: Serde[Any],
+    now: Callable[[], int] = no_time,
+) -> Store:
+    """A typed store over a backend; `key` and `value` are the specification's serdes or the application's defaults.
+
+    `now` gives the timestamp of the record being processed; stores without timestamps of their own log it.
+    """
+    match spec.kind:
+        case "key_value":
+            return KeyValueStore(spec.name, backend, key, value, changelog, now)
+        case "timestamped_key_value":
+            return TimestampedKeyValueStore(spec.name, backend, key, value, changelog, now)
+        case "window" | "timestamped_window":
+            kind = WindowStore if spec.kind == "window" else TimestampedWindowStore
+            return kind(
+                spec.name,
+                backend,
+                key,
+                value,
+                retention_ms=spec.retention_ms,
+                window_size_ms=spec.window_size_ms,
+                retain_duplicates=spec.retain_duplicates,
+                changelog=changelog,
+                now=now,
+            )
+        case "session":
+            return SessionStore(
+                spec.name, backend, key, value, retention_ms=spec.retention_ms, changelog=changelog, now=now
+            )
+
+
+def open_view(
+    spec: StoreSpec, backend: ReadBackend, *, key: Serde[Any], value: Serde[Any], timestamps: bool = False
+) -> StoreView:
+    """A read-only store, for queries. Timestamped stores give plain values, unless `timestamps` is set."""
+    decode: Callable[[bytes], Any] = value.deserialize
+    if spec.kind in ("timestamped_key_value", "timestamped_window"):
+        decode = (value_and_timestamp if timestamps else value_only)(value.deserialize)
+    match spec.kind:
+        case "key_value" | "timestamped_key_value":
+            return ReadOnlyKeyValueStore(spec.name, backend, key, decode)
+        case "window" | "timestamped_window":
+            segments = ReadSegments(backend, spec.retention_ms)
+            return ReadOnlyWindowStore(spec.name, segments, key, decode, spec.window_size_ms)
+        case "session":
+            return ReadOnlySessionStore(spec.name, ReadSegments(backend, spec.retention_ms), key, decode)
+
+
+def memory_store(
+    name: str,
+    kind: StoreKind = "key_value",
+    *,
+    key: Any,
+    value: Any,
+    retention_ms: int = 0,
+    window_size_ms: int = 0,
+    retain_duplicates: bool = False,
+    changelog: Changelog | None = None,
+) -> Any:
+    """A store in memory, for tests and examples; `key` and `value` are types or serdes.
+
+    >>> store = memory_store("names", key=int, value=str)
+    >>> store.put(1, "one")
+    >>> store.get(1)
+    'one'
+    """
+    key_serde, value_serde = serde_for(key), serde_for(value)
+    spec = StoreSpec(
+        name,
+        kind,
+        key_serde,
+        value_serde,
+        persistent=False,
+        retention_ms=retention_ms,
+        window_size_ms=window_size_ms,
+        retain_duplicates=retain_duplicates,
+    )
+    return open_store(spec, MemoryBackend(), changelog, key=key_serde, value=value_serde)

@@ -1,0 +1,74 @@
+"""From a changelog back to a store: the inverse of what each kind of store logs."""
+
+from __future__ import annotations
+
+from headrace.state.backend import Backend
+from headrace.state.base import Changelog, pack_timestamp
+from headrace.state.key_schema import split_session_key, split_window_key
+from headrace.state.segments import Segments
+from headrace.topology.stores import StoreSpec
+
+
+def replay_key_value(backend: Backend) -> Changelog:
+    """For plain key-value stores: the record is the entry."""
+    put, delete = backend.put, backend.delete
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        if value is None:
+            delete(key)
+        else:
+            put(key, value)
+
+    return apply
+
+
+def replay_timestamped_key_value(backend: Backend) -> Changelog:
+    """For timestamped key-value stores: the record's timestamp goes in front of its value."""
+    put, delete = backend.put, backend.delete
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        if value is None:
+            delete(key)
+        else:
+            put(key, pack_timestamp(timestamp) + value)
+
+    return apply
+
+
+def replay_window(segments: Segments, *, timestamped: bool) -> Changelog:
+    """For window stores; what has expired is dropped."""
+    marks = segments.marks
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        _, start, sequence = split_window_key(key)
+        if sequence > marks.sequence:
+            marks.sequence = sequence
+        if timestamped and value is not None:
+            value = pack_timestamp(timestamp) + value
+        segments.put(key, start, value)
+
+    return apply
+
+
+def replay_session(segments: Segments) -> Changelog:
+    """For session stores; what has expired is dropped."""
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        _, _, end = split_session_key(key)
+        segments.put(key, end, value)
+
+    return apply
+
+
+def replay(spec: StoreSpec, backend: Backend) -> Changelog:
+    """The function that applies one changelog record to the backend of this store; it needs no serde."""
+    match spec.kind:
+        case "key_value":
+            return replay_key_value(backend)
+        case "timestamped_key_value":
+            return replay_timestamped_key_value(backend)
+        case "window" | "timestamped_window":
+            segments = Segments(backend, spec.retention_ms)
+            return replay_window(segments, timestamped=spec.kind == "timestamped_window")
+        case "session":
+            return replay_session(Segments(backend, spec.retention_ms))
