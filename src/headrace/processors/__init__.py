@@ -1,0 +1,24 @@
+"""What each operator means, per record, compiled into closures; knows nothing of Spark."""
+
+from __future__ import annotations
+
+from headrace.processors import aggregate, custom, joins, sessions, stateless, tables, windowed
+from headrace.processors.context import Cell, NodeContext, Process, TaskContext
+from headrace.processors.registry import build, implemented, implements
+
+__all__ = [
+    "Cell",
+    "NodeContext",
+    "Process",
+    "TaskContext",
+    "aggregate",
+    "build",
+    "custom",
+    "implemented",
+    "implements",
+    "joins",
+    "sessions",
+    "stateless",
+    "tables",
+    "windowed",
+]

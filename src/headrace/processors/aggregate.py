@@ -1,0 +1,75 @@
+"""Aggregates of a stream by key. Records without a key or a value are ignored; the result has the highest timestamp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.processors.context import NodeContext, Process
+from headrace.processors.registry import implements
+from headrace.record import Change, Headers
+from headrace.topology.operators import StreamAggregate, StreamReduce
+
+
+@implements(StreamAggregate)
+def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
+    """A result of None deletes the row, and the next value starts from the initial one."""
+    initializer, aggregator = operator.initializer, operator.aggregator
+    store = ctx.store(operator.store)
+    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
+    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            drop("null key or value")
+            return
+        newest = timestamp
+        try:
+            raw_key = encode_key(key)
+            found = get(raw_key)
+            if found is None:
+                old = initializer()
+            else:
+                old, before = found
+                if before > newest:
+                    newest = before
+            new = aggregator(key, value, old)
+            put(raw_key, new, newest)
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        # The first change of a key carries the initial value as its old one: so does Kafka Streams.
+        forward(key, Change(new, old if sends_old_values else None), newest, headers)
+
+    return process
+
+
+@implements(StreamReduce)
+def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
+    """The first value is the result as it is; a result of None deletes the row, and the next value is a first one."""
+    reducer = operator.reducer
+    store = ctx.store(operator.store)
+    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
+    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None or value is None:
+            drop("null key or value")
+            return
+        newest = timestamp
+        try:
+            raw_key = encode_key(key)
+            found = get(raw_key)
+            if found is None:
+                old, new = None, value
+            else:
+                old, before = found
+                if before > newest:
+                    newest = before
+                new = reducer(old, value)
+            put(raw_key, new, newest)
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        forward(key, Change(new, old if sends_old_values else None), newest, headers)
+
+    return process

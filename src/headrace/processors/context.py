@@ -1,0 +1,100 @@
+"""What an operator is given when it is compiled for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Protocol, TypeAlias
+
+from headrace.origin import Origin
+from headrace.processor import Cancellable, PunctuationType
+from headrace.record import Headers, RecordMetadata, TaskId
+
+Process: TypeAlias = Callable[[Any, Any, int, Headers], None]
+"""An operator, compiled: (key, value, timestamp, headers). Tables pass a `Change` as value."""
+
+
+class Cell(Protocol):
+    """One value that survives a restart of the task: a stream time, a due time."""
+
+    value: Any
+
+
+class Moment(Protocol):
+    """The time of the record at hand: what stores without timestamps of their own write to their changelogs.
+
+    An operator with such a store sets it before it touches the store.
+    """
+
+    time: int
+
+
+class TaskContext(Protocol):
+    """What a node may ask of the task around it."""
+
+    @property
+    def moment(self) -> Moment: ...
+    @property
+    def application_id(self) -> str: ...
+    @property
+    def task_id(self) -> TaskId: ...
+
+    def metadata(self) -> RecordMetadata | None:
+        """Where the current record came from; None inside a punctuator."""
+        ...
+
+    def stream_time(self) -> int:
+        """The highest timestamp seen by this task, -1 before the first record."""
+        ...
+
+    def wall_clock(self) -> int: ...
+
+    def schedule(
+        self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+    ) -> Cancellable: ...
+
+    def request_commit(self) -> None: ...
+
+
+class NodeContext(Protocol):
+    """One node's place in a task. Operators read what they need once, while they are compiled."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def origin(self) -> Origin: ...
+    @property
+    def task(self) -> TaskContext: ...
+    @property
+    def sends_old_values(self) -> bool:
+        """Whether a table's changes must carry the old value, because a child asked for it."""
+        ...
+
+    @property
+    def forward(self) -> Process:
+        """Hands a record to all children; with one child it is that child's own closure."""
+        ...
+
+    def child(self, name: str) -> Process: ...
+
+    def store(self, name: str) -> Any:
+        """A store that is connected to this node, or a global one."""
+        ...
+
+    def global_store(self, name: str) -> Any: ...
+
+    def memory(self, name: str, default: Any) -> Cell: ...
+
+    def failed(self, error: Exception, timestamp: int, headers: Headers) -> None:
+        """Hand a callback's exception to the processing handler; returns when the record is to be skipped."""
+        ...
+
+    def drop(self, reason: str) -> None:
+        """Count a record that the semantics say to ignore."""
+        ...
+
+    def at_start(self, action: Callable[[], None]) -> None:
+        """Run once, when all nodes are there."""
+        ...
+
+    def at_close(self, action: Callable[[], None]) -> None: ...

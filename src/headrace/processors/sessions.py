@@ -1,0 +1,65 @@
+"""Aggregates per key and session: windows of activity that grow and merge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.processors.context import NodeContext, Process
+from headrace.processors.registry import implements
+from headrace.record import NO_HEADERS, Change, Headers, Windowed
+from headrace.topology.operators import SessionAggregate
+
+
+@implements(SessionAggregate)
+def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
+    """Only a null key is ignored. A record is late when the session it would make ended before stream time less
+    grace and gap. Each session that it absorbs is deleted with a tombstone first, unless nothing grows: a session
+    that is just this record's instant. Results have the session's end as timestamp, and no headers: so it is in
+    Kafka Streams.
+    """
+    initializer, aggregator, merger = operator.initializer, operator.aggregator, operator.merger
+    gap, grace = operator.windows.gap_ms, operator.windows.grace_ms
+    store = ctx.store(operator.store)
+    encode_key, find, put = store.encode_key, store.find_sessions_raw, store.put_raw
+    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+    time, moment = ctx.memory("stream-time", -1), ctx.task.moment
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None:
+            drop("null key")
+            return
+        if timestamp > time.value:
+            time.value = timestamp
+        moment.time = timestamp
+        start = end = timestamp
+        try:
+            raw_key = encode_key(key)
+            result = None if initializer is None else initializer()
+            merged = list(find(raw_key, timestamp - gap, timestamp + gap))
+            for first, last, found in merged:
+                # Without an initializer it is a reduce: nothing merged with a session is that session.
+                result = found if result is None and initializer is None else merger(key, result, found)
+                start, end = min(start, first), max(end, last)
+            if end < time.value - grace - gap:
+                drop("late")
+                return
+            grown = start != end or start != timestamp
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        if grown:
+            for first, last, found in merged:
+                moment.time = timestamp
+                put(raw_key, first, last, None)
+                gone = Change(None, found if sends_old_values else None)
+                forward(Windowed(key, first, last), gone, last, NO_HEADERS)
+            moment.time = timestamp
+        try:
+            new = value if result is None and initializer is None else aggregator(key, value, result)
+            put(raw_key, start, end, new)
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        forward(Windowed(key, start, end), Change(new, None), end, NO_HEADERS)
+
+    return process

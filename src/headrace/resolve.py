@@ -1,0 +1,65 @@
+"""From "the configuration's default" to a serde, for nodes and stores, when an application starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from headrace.config import StreamsConfig
+from headrace.errors import MissingSerdeError
+from headrace.origin import Origin
+from headrace.serdes import Serde, resolve, serde_for
+from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from headrace.topology.stores import StoreSpec
+
+
+class SerdePair(NamedTuple):
+    """How a node's or store's keys and values are written."""
+
+    key: Serde[Any]
+    value: Serde[Any]
+
+
+def node_serdes(node: SourceNode | SinkNode, config: StreamsConfig) -> SerdePair:
+    """The serdes of a source or sink; MissingSerdeError names the node and the fix."""
+    verb = "reads" if isinstance(node, SourceNode) else "writes"
+    topics = ", ".join(node.topics) if isinstance(node, SourceNode) else node.topic
+    what = f"which {verb} `{topics}`" if topics else f"which {verb} topics chosen per record"
+    return SerdePair(
+        _found(node.key, config.default_key, "key", what, node.name, node.origin),
+        _found(node.value, config.default_value, "value", what, node.name, node.origin),
+    )
+
+
+def store_serdes(spec: StoreSpec, config: StreamsConfig) -> StoreSpec:
+    """The same store with both serdes filled in."""
+    what = f"of the store `{spec.name}`"
+    return replace(
+        spec,
+        key=_found(spec.key, config.default_key, "key", what, None, spec.origin),
+        value=_found(spec.value, config.default_value, "value", what, None, spec.origin),
+    )
+
+
+def check_serdes(nodes: Iterable[Node], stores: Iterable[StoreSpec], config: StreamsConfig) -> None:
+    """Fail now, not at the first record, when a node or store has no serde."""
+    for node in nodes:
+        if not isinstance(node, ProcessorNode):
+            node_serdes(node, config)
+    for spec in stores:
+        store_serdes(spec, config)
+
+
+def _found(
+    serde: Serde[Any] | None, default: Any, part: str, what: str, node: str | None, origin: Origin
+) -> Serde[Any]:
+    found = resolve(serde, None if default is None else serde_for(default))
+    if found is None:
+        raise MissingSerdeError(
+            f"nothing says how the {part} {what} is written: pass `{part}=` with its type, "
+            f"or set `default_{part}` in the configuration",
+            node=node,
+            origin=origin,
+        )
+    return found

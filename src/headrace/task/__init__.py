@@ -1,0 +1,11 @@
+"""Runs a sub-topology over records and stores; knows nothing of who hosts it."""
+
+from __future__ import annotations
+
+from headrace.task.globals import global_sub_topology
+from headrace.task.output import Output, OutputColumns
+from headrace.task.position import Moment
+from headrace.task.stores import open_stores
+from headrace.task.task import StreamTask
+
+__all__ = ["Moment", "Output", "OutputColumns", "StreamTask", "global_sub_topology", "open_stores"]

@@ -1,0 +1,138 @@
+"""What happens to a record that cannot be read, processed or written: its handler decides (KIP-1033, KIP-1034)."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from headrace.config import StreamsConfig
+from headrace.errors import (
+    CallbackError,
+    DeserializationError,
+    HeadraceError,
+    ProcessingError,
+    SerializationError,
+)
+from headrace.handlers import ErrorContext, ErrorHandler, Response
+from headrace.origin import NOWHERE, Origin, raised_at
+from headrace.record import Headers, TaskId
+from headrace.serdes import Serde, explain_read, explain_write
+from headrace.task.output import Output
+from headrace.task.position import Position
+
+
+def describe(error: BaseException) -> str:
+    """The exception as a line: its type and message."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class Failures:
+    """Routes the errors of one task."""
+
+    __slots__ = ("_config", "_output", "_position", "_task_id")
+
+    def __init__(self, config: StreamsConfig, task_id: TaskId, position: Position, output: Output) -> None:
+        self._config = config
+        self._task_id = task_id
+        self._position = position
+        self._output = output
+
+    def callback(self, node: str, origin: Origin, error: Exception, timestamp: int, headers: Headers) -> None:
+        """A user's function raised; returns when the record is to be skipped at this node."""
+        where = raised_at(error)
+        failure = CallbackError(
+            f"a function of the topology raised {describe(error)}; to skip such records set "
+            f"`processing_handler=log_and_continue`",
+            node=node,
+            origin=origin if where == NOWHERE else where,
+            metadata=self._position.metadata(),
+        )
+        self._handle(self._config.processing_handler, failure, error, timestamp, headers)
+
+    def poison(
+        self, node: str, origin: Origin, part: str, serde: Serde[Any], data: bytes, error: Exception
+    ) -> None:
+        """A key or value of the current record cannot be read; returns when the record is to be skipped."""
+        position = self._position
+        failure = DeserializationError(
+            f"poison {part}: {explain_read(serde, data, error)}; check `{part}=` of this source, or skip such records "
+            f"with `deserialization_handler=log_and_continue`",
+            node=node,
+            origin=origin,
+            metadata=position.metadata(),
+        )
+        self._handle(
+            self._config.deserialization_handler, failure, error, position.timestamp(), position.headers()
+        )
+
+    def unwritable(
+        self,
+        node: str,
+        origin: Origin,
+        part: str,
+        serde: Serde[Any],
+        got: object,
+        error: Exception,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        """A key or value cannot be written to a topic; returns when it is to be skipped."""
+        failure = SerializationError(
+            f"the {part} cannot be written: {explain_write(serde, got, error)}",
+            node=node,
+            origin=origin,
+            metadata=self._position.metadata(),
+        )
+        self._handle(self._config.production_handler, failure, error, timestamp, headers)
+
+    def _handle(
+        self,
+        handler: ErrorHandler,
+        failure: ProcessingError,
+        error: Exception,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        key, value = self._position.raw()
+        context = ErrorContext(
+            node=failure.node or "",
+            task_id=self._task_id,
+            metadata=failure.metadata,
+            key=key,
+            value=value,
+            timestamp=timestamp,
+            headers=headers,
+        )
+        try:
+            response = handler(context, failure)
+        except Exception as fatal:
+            raise CallbackError(
+                f"the error handler itself raised {describe(fatal)} while handling: {failure}",
+                node=failure.node,
+                origin=raised_at(fatal),
+                metadata=failure.metadata,
+            ) from fatal
+        if response is not Response.CONTINUE:
+            # Writing again gives the same bytes: RETRY makes sense only for the log, and fails here as in Kafka.
+            raise failure from error
+        if self._config.dead_letter_topic is not None:
+            self._output.columns(self._config.dead_letter_topic, False).add(
+                key, value, timestamp, headers + error_headers(failure, error)
+            )
+
+
+def error_headers(failure: HeadraceError, error: Exception) -> Headers:
+    """The headers that Kafka Streams adds to a dead letter, behind the record's own."""
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    topic, partition, offset = failure.metadata or (None, -1, -1)
+    trace = "".join(traceback.format_exception(error))
+    return (
+        ("__streams.errors.exception", name.encode()),
+        ("__streams.errors.message", str(error).encode()),
+        ("__streams.errors.stacktrace", trace.encode()),
+        ("__streams.errors.topic", None if topic is None else topic.encode()),
+        ("__streams.errors.partition", str(partition).encode()),
+        ("__streams.errors.offset", str(offset).encode()),
+    )

@@ -1,0 +1,131 @@
+"""A node's place in a task: what `processors` is given to compile an operator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.errors import StoreError, UnknownNodeError
+from headrace.origin import Origin
+from headrace.processors.context import Process, TaskContext
+from headrace.record import Headers
+from headrace.task.failures import Failures
+from headrace.task.memory import Cell, Memory
+from headrace.topology.nodes import ProcessorNode
+
+
+class TaskNode:
+    """Implements `NodeContext` for one processor node of one task."""
+
+    def __init__(
+        self,
+        node: ProcessorNode,
+        children: Mapping[str, Process],
+        *,
+        task: TaskContext,
+        stores: Mapping[str, Any],
+        global_stores: Mapping[str, Any],
+        memory: Memory,
+        failures: Failures,
+        dropped: Counter[tuple[str, str]],
+        starts: list[Callable[[], None]],
+        closes: list[Callable[[], None]],
+        sends_old_values: bool,
+    ) -> None:
+        self._node = node
+        self._children = children
+        self._stores = stores
+        self._global_stores = global_stores
+        self._memory = memory
+        self._failures = failures
+        self._dropped = dropped
+        self.task = task
+        self.sends_old_values = sends_old_values
+        self.forward = fan_out(tuple(children.values()))
+        self.at_start = starts.append
+        self.at_close = closes.append
+
+    @property
+    def name(self) -> str:
+        return self._node.name
+
+    @property
+    def origin(self) -> Origin:
+        return self._node.origin
+
+    def child(self, name: str) -> Process:
+        try:
+            return self._children[name]
+        except KeyError:
+            known = ", ".join(f"`{child}`" for child in self._children) or "none"
+            raise UnknownNodeError(
+                f"`{name}` is not a child of this node; its children are: {known}",
+                node=self.name,
+                origin=self.origin,
+            ) from None
+
+    def store(self, name: str) -> Any:
+        if name in self._node.stores and name in self._stores:
+            return self._stores[name]
+        if name in self._global_stores:
+            return self._global_stores[name]
+        if name in self._stores:
+            raise StoreError(
+                f"the store `{name}` is not connected to this node: name it where the node is made, "
+                f"`process(..., stores=[{name!r}])` or `add_processor(..., stores=[{name!r}])`",
+                node=self.name,
+                origin=self.origin,
+            )
+        known = (
+            ", ".join(f"`{store}`" for store in sorted({*self._node.stores, *self._global_stores})) or "none"
+        )
+        raise StoreError(
+            f"there is no store `{name}`; connected to this node are: {known}. Add it with `add_state_store` and "
+            f"name it where the node is made",
+            node=self.name,
+            origin=self.origin,
+        )
+
+    def global_store(self, name: str) -> Any:
+        try:
+            return self._global_stores[name]
+        except KeyError:
+            raise StoreError(
+                f"there is no global store `{name}`", node=self.name, origin=self.origin
+            ) from None
+
+    def memory(self, name: str, default: Any) -> Cell:
+        return self._memory.cell(f"{self.name}/{name}", default)
+
+    def failed(self, error: Exception, timestamp: int, headers: Headers) -> None:
+        self._failures.callback(self.name, self.origin, error, timestamp, headers)
+
+    def drop(self, reason: str) -> None:
+        self._dropped[self.name, reason] += 1
+
+
+def fan_out(children: tuple[Process, ...]) -> Process:
+    """One closure for all children; the child's own when there is one, so that nothing is in between."""
+    if len(children) == 1:
+        return children[0]
+    if not children:
+        return _nowhere
+    if len(children) == 2:
+        first, second = children
+
+        def both(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            first(key, value, timestamp, headers)
+            second(key, value, timestamp, headers)
+
+        return both
+
+    def every(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        for child in children:
+            child(key, value, timestamp, headers)
+
+    return every
+
+
+def _nowhere(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+    """The end of the line."""

@@ -1,0 +1,118 @@
+"""Sinks, compiled: write a record into the output columns of its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.partitioning import partition_for
+from headrace.processors.context import Process
+from headrace.record import Headers
+from headrace.resolve import SerdePair
+from headrace.serdes import Serde, WindowedSerde
+from headrace.task.failures import Failures
+from headrace.task.output import Column, Output
+from headrace.task.position import Position
+from headrace.topology.nodes import SinkNode
+
+
+def build_sink(
+    node: SinkNode, serdes: SerdePair, output: Output, position: Position, failures: Failures
+) -> Process:
+    """The closure of a sink node."""
+    if node.topic is not None and node.partitioner is None and not isinstance(serdes.key, WindowedSerde):
+        return _plain(node, serdes, output.columns(node.topic, node.repartition), failures)
+    return _choosing(node, serdes, output, position, failures)
+
+
+def _plain(node: SinkNode, serdes: SerdePair, column: Column, failures: Failures) -> Process:
+    """One topic, and the key's hash decides the partition: the common and fast case."""
+    write_key, write_value = serdes.key.serialize, serdes.value.serialize
+    add_key, add_value, add_timestamp = column.keys.append, column.values.append, column.timestamps.append
+    timestamps, mark_headers = column.timestamps, column.marked_headers.append
+    unwritable = _unwritable(node, serdes, failures)
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        try:
+            key_bytes = None if key is None else write_key(key)
+            value_bytes = None if value is None else write_value(value)
+        except Exception as error:
+            unwritable(key, value, error, timestamp, headers)
+            return
+        if headers:
+            mark_headers((len(timestamps), headers))
+        add_key(key_bytes)
+        add_value(value_bytes)
+        add_timestamp(timestamp)
+
+    return process
+
+
+def _choosing(
+    node: SinkNode, serdes: SerdePair, output: Output, position: Position, failures: Failures
+) -> Process:
+    """The topic or the partition is chosen per record."""
+    extractor, partitioner, fixed, repartition = (
+        node.extractor,
+        node.partitioner,
+        node.topic,
+        node.repartition,
+    )
+    key_serde, windowed = serdes.key, isinstance(serdes.key, WindowedSerde)
+    write_key, write_value = serdes.key.serialize, serdes.value.serialize
+    unwritable = _unwritable(node, serdes, failures)
+
+    def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        try:
+            topic = extractor(key, value, position.metadata()) if extractor is not None else fixed
+            if type(topic) is not str:
+                raise TypeError(f"expected the name of a topic, got {topic!r}")
+            partition = None
+            if partitioner is not None:
+                partition = _checked(
+                    partitioner(topic, key, value, count := output.partitions(topic)), count, topic
+                )
+        except Exception as error:
+            failures.callback(node.name, node.origin, error, timestamp, headers)
+            return
+        try:
+            key_bytes = None if key is None else write_key(key)
+            value_bytes = None if value is None else write_value(value)
+        except Exception as error:
+            unwritable(key, value, error, timestamp, headers)
+            return
+        if windowed and partition is None and key_bytes is not None:
+            # All windows of a key stay in the key's own partition.
+            assert isinstance(key_serde, WindowedSerde)
+            partition = partition_for(key_serde.key_bytes(key_bytes), output.partitions(topic))
+        output.columns(topic, repartition).add(key_bytes, value_bytes, timestamp, headers, partition)
+
+    return process
+
+
+def _checked(partition: int | None, count: int, topic: str) -> int | None:
+    if partition is not None and not 0 <= partition < count:
+        raise ValueError(f"the partitioner chose partition {partition}, but `{topic}` has {count}")
+    return partition
+
+
+def _unwritable(
+    node: SinkNode, serdes: SerdePair, failures: Failures
+) -> Callable[[Any, Any, Exception, int, Headers], None]:
+    def unwritable(key: Any, value: Any, error: Exception, timestamp: int, headers: Headers) -> None:
+        part, serde, got = (
+            ("key", serdes.key, key) if _fails(serdes.key, key) else ("value", serdes.value, value)
+        )
+        failures.unwritable(node.name, node.origin, part, serde, got, error, timestamp, headers)
+
+    return unwritable
+
+
+def _fails(serde: Serde[Any], value: Any) -> bool:
+    """Whether it was the key: asked only after a failure, so that the common path needs one `try`."""
+    try:
+        if value is not None:
+            serde.serialize(value)
+    except Exception:
+        return True
+    return False

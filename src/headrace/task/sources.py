@@ -1,0 +1,173 @@
+"""Sources, compiled: read a record's bytes and hand it to the nodes behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import CallbackError, ProcessingError
+from headrace.log.base import Chunk
+from headrace.origin import raised_at
+from headrace.processors.context import Process
+from headrace.record import NO_HEADERS, Headers, Record
+from headrace.resolve import SerdePair
+from headrace.task.failures import Failures, describe
+from headrace.task.lanes import Lane
+from headrace.task.memory import Cell, Memory
+from headrace.task.position import Position
+from headrace.topology.nodes import SourceNode
+
+
+class Source:
+    """One source node of a task. `order` breaks ties between sources."""
+
+    def __init__(
+        self,
+        node: SourceNode,
+        order: int,
+        serdes: SerdePair,
+        forward: Process,
+        position: Position,
+        failures: Failures,
+        memory: Memory,
+        time: Cell,
+    ) -> None:
+        self.node = node
+        self.order = order
+        self._serdes = serdes
+        self._forward = forward
+        self._position = position
+        self._failures = failures
+        self._memory = memory
+        self._time = time
+        self.accept = self._reading()
+        """Reads one record's bytes, advances the task's time and forwards."""
+        self.accept_ready = self._ready()
+        """The same for a record that is already read."""
+
+    def lane(self, chunk: Chunk) -> Lane:
+        """A chunk made ready: timestamps are extracted, negative ones are dropped."""
+        if self.node.timestamp_extractor is None:
+            return Lane.of(chunk)
+        return self._extract(chunk)
+
+    def run(self, lane: Lane) -> None:
+        """The tight loop, for tasks in which nobody asks for the task's time."""
+        position, forward, poison = self._position, self._forward, self._poison
+        read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
+        position.chunk = lane.chunk
+        if lane.ready or lane.headers is not None:
+            self._run_slowly(lane)
+            return
+        columns = zip(lane.rows, lane.keys, lane.values, lane.timestamps, strict=True)
+        for row, raw_key, raw_value, timestamp in columns:
+            position.row = row
+            try:
+                key = None if raw_key is None else read_key(raw_key)
+                value = None if raw_value is None else read_value(raw_value)
+            except Exception as error:
+                poison(error)
+                continue
+            forward(key, value, timestamp, NO_HEADERS)
+        position.chunk = None
+
+    def _run_slowly(self, lane: Lane) -> None:
+        position = self._position
+        accept = self.accept_ready if lane.ready else self.accept
+        all_headers = lane.headers or [NO_HEADERS] * len(lane)
+        for row, key, value, timestamp, headers in zip(
+            lane.rows, lane.keys, lane.values, lane.timestamps, all_headers, strict=True
+        ):
+            position.row = row
+            accept(key, value, timestamp, headers)
+        position.chunk = None
+
+    def _reading(self) -> Process:
+        forward, poison, time = self._forward, self._poison, self._time
+        read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
+
+        def accept(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            try:
+                if key is not None:
+                    key = read_key(key)
+                if value is not None:
+                    value = read_value(value)
+            except Exception as error:
+                poison(error)
+                return
+            # A record that cannot be read does not move the time.
+            if timestamp > time.value:
+                time.value = timestamp
+            forward(key, value, timestamp, headers)
+
+        return accept
+
+    def _ready(self) -> Process:
+        forward, time = self._forward, self._time
+
+        def accept(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+            if timestamp > time.value:
+                time.value = timestamp
+            forward(key, value, timestamp, headers)
+
+        return accept
+
+    def _extract(self, chunk: Chunk) -> Lane:
+        """Read everything first: the extractor sees the values, and its times decide the order."""
+        extractor = self.node.timestamp_extractor
+        assert extractor is not None
+        highest = self._memory.cell(f"{self.node.name}/{chunk.topic}/{chunk.partition}/time", -1)
+        position = self._position
+        read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
+        times = list(chunk.timestamps)
+        timed = replace(chunk, timestamps=times)
+        lane = Lane(timed, rows := [], keys := [], values := [], timestamps := [], found := [], ready=True)
+        position.chunk = chunk
+        for row, (raw_key, raw_value) in enumerate(zip(chunk.keys, chunk.values, strict=True)):
+            position.row = row
+            headers = position.headers()
+            try:
+                key = None if raw_key is None else read_key(raw_key)
+                value = None if raw_value is None else read_value(raw_value)
+            except Exception as error:
+                self._poison(error)
+                continue
+            record = Record(key, value, times[row], headers)
+            timestamp = self._extracted(record, highest.value)
+            if timestamp < 0:
+                continue
+            highest.value = max(highest.value, timestamp)
+            times[row] = timestamp
+            rows.append(row)
+            keys.append(key)
+            values.append(value)
+            timestamps.append(timestamp)
+            found.append(headers)
+        position.chunk = None
+        return lane
+
+    def _extracted(self, record: Record[Any, Any], highest: int) -> int:
+        extractor = self.node.timestamp_extractor
+        assert extractor is not None
+        try:
+            return int(extractor(record, highest))
+        except Exception as error:
+            # Without a time there is no order, so no handler is asked, as in Kafka Streams.
+            raise CallbackError(
+                f"the timestamp extractor raised {describe(error)}; return a negative number to drop a record",
+                node=self.node.name,
+                origin=raised_at(error),
+                metadata=self._position.metadata(),
+            ) from error
+
+    def _poison(self, error: Exception) -> None:
+        if isinstance(error, ProcessingError):
+            raise error
+        key, value = self._position.raw()
+        part, serde, data = "value", self._serdes.value, value
+        if key is not None:
+            try:
+                self._serdes.key.deserialize(key)
+            except Exception:
+                part, serde, data = "key", self._serdes.key, key
+        self._failures.poison(self.node.name, self.node.origin, part, serde, data or b"", error)

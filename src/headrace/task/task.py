@@ -1,0 +1,254 @@
+"""One task: a sub-topology, compiled, over one set of stores."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from itertools import repeat
+from typing import Any
+
+from headrace.config import StreamsConfig
+from headrace.errors import UnknownNodeError
+from headrace.log.base import Chunk
+from headrace.processor import PunctuationType
+from headrace.processors import NodeContext, Process, build
+from headrace.processors.custom import is_settled
+from headrace.record import NO_HEADERS, RecordMetadata, TaskId
+from headrace.resolve import node_serdes
+from headrace.task.failures import Failures
+from headrace.task.lanes import Lane, merge_order, merged_chunk, sequences
+from headrace.task.memory import Memory
+from headrace.task.nodes import TaskNode, fan_out
+from headrace.task.output import Output
+from headrace.task.position import Moment, Position
+from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule
+from headrace.task.sinks import build_sink
+from headrace.task.sources import Source
+from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, SubTopology
+from headrace.topology.operators import Process as CustomProcess
+from headrace.windows import milliseconds
+
+
+class StreamTask:
+    """Runs the nodes of a sub-topology over chunks of records, in Kafka Streams' order.
+
+    The host opens the stores, calls `process` for every batch and takes what was written from `output`. After an
+    error the batch is void: `restore` the last snapshot, or better make a new task, since a processor's own
+    attributes cannot be undone.
+    """
+
+    def __init__(
+        self,
+        sub: SubTopology,
+        task_id: TaskId,
+        *,
+        application_id: str,
+        stores: Mapping[str, Any],
+        output: Output,
+        config: StreamsConfig,
+        clock: Callable[[], int],
+        global_stores: Mapping[str, Any] | None = None,
+        old_values: frozenset[str] = frozenset(),
+        moment: Moment | None = None,
+    ) -> None:
+        self.application_id = application_id
+        self.task_id = task_id
+        self.commit_requested = False
+        """Set when a processor asked for a commit; the host sets it back."""
+        self.dropped: Counter[tuple[str, str]] = Counter()
+        """How many records each (node, reason) has ignored, as the semantics ask for."""
+        self._clock = clock
+        self.output = output
+        self.moment = Moment() if moment is None else moment
+        self._position = Position()
+        self._memory = Memory()
+        self._failures = Failures(config, task_id, self._position, output)
+        self._time = self._memory.cell("stream-time", -1)
+        self._stream_queue = PunctuationQueue("stream", self._memory)
+        self._wall_queue = PunctuationQueue("wall", self._memory)
+        # Nobody but a user's processor can ask for the task's own time: others track theirs themselves.
+        self._timed = any(
+            isinstance(n, ProcessorNode) and isinstance(n.operator, CustomProcess) for n in sub.nodes
+        )
+        self._closes: list[Callable[[], None]] = []
+        self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
+        self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
+
+    # the host's side ------------------------------------------------------------------------------------------------
+
+    def process(self, chunks: Sequence[Chunk]) -> None:
+        """Run every record of a batch. Chunks of one partition come in offset order."""
+        groups: dict[tuple[int, str, int], list[Chunk]] = {}
+        for chunk in chunks:
+            if len(chunk):
+                source = self._source(chunk.topic)
+                groups.setdefault((source.order, chunk.topic, chunk.partition), []).append(chunk)
+        ready = []
+        for group in sorted(groups):
+            source = self._sources[group[0]]
+            ready.append((source, [source.lane(chunk) for chunk in _in_order(groups[group])]))
+        if self._timed or len(ready) > 1:
+            self._run_merged(ready)
+        else:
+            for source, lanes in ready:
+                for lane in lanes:
+                    source.run(lane)
+
+    def punctuate(self, now: int) -> bool:
+        """Fire the wall-clock punctuators that are due; whether there were any."""
+        return self._wall_queue.fire(now, self._punctuate)
+
+    def next_wall_clock_due(self) -> int | None:
+        """When the next wall-clock punctuator is due."""
+        return None if self._wall_queue.due == NEVER else self._wall_queue.due
+
+    def snapshot(self) -> bytes | None:
+        """What the operators remember beside their stores; None when it has not changed since the last call."""
+        return self._memory.snapshot()
+
+    def restore(self, snapshot: bytes | None) -> None:
+        """Go on from a snapshot; None is the very beginning."""
+        self._memory.restore(snapshot)
+        self._stream_queue.refresh()
+        self._wall_queue.refresh()
+        self._position.chunk = None
+        self.output.clear()
+
+    def close(self) -> None:
+        """Close the processors, each of them even if another one fails."""
+        closes, self._closes = self._closes, []
+        failure: Exception | None = None
+        for action in closes:
+            try:
+                action()
+            except Exception as error:
+                failure = error
+        if failure is not None:
+            raise failure
+
+    # the nodes' side (TaskContext) ----------------------------------------------------------------------------------
+
+    def metadata(self) -> RecordMetadata | None:
+        return self._position.metadata()
+
+    def stream_time(self) -> int:
+        return int(self._time.value)
+
+    def wall_clock(self) -> int:
+        return self._clock()
+
+    def request_commit(self) -> None:
+        self.commit_requested = True
+
+    def schedule(
+        self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+    ) -> Schedule:
+        every = milliseconds(interval, "interval")
+        if type is PunctuationType.STREAM_TIME:
+            return self._stream_queue.add(node, 0, every, callback)
+        return self._wall_queue.add(node, self._clock() + every, every, callback)
+
+    # inside ---------------------------------------------------------------------------------------------------------
+
+    def _compile(
+        self,
+        sub: SubTopology,
+        stores: Mapping[str, Any],
+        global_stores: Mapping[str, Any],
+        config: StreamsConfig,
+        old_values: frozenset[str],
+    ) -> list[Source]:
+        """Children first, so that every closure holds its children's closures directly."""
+        names: dict[str, list[str]] = {node.name: [] for node in sub.nodes}
+        for node in sub.nodes:
+            if not isinstance(node, SourceNode):
+                for parent in node.parents:
+                    names[parent].append(node.name)
+        built: dict[str, Process] = {}
+        sources: list[Source] = []
+        starts: list[Callable[[], None]] = []
+        count = sum(isinstance(node, SourceNode) for node in sub.nodes)
+        for node in reversed(sub.nodes):
+            children = {name: built[name] for name in names[node.name]}
+            if isinstance(node, SinkNode):
+                built[node.name] = build_sink(
+                    node, node_serdes(node, config), self.output, self._position, self._failures
+                )
+            elif isinstance(node, SourceNode):
+                serdes, forward = node_serdes(node, config), fan_out(tuple(children.values()))
+                parts = (self._position, self._failures, self._memory, self._time)
+                sources.append(Source(node, count - len(sources) - 1, serdes, forward, *parts))
+            else:
+                context = TaskNode(
+                    node,
+                    children,
+                    task=self,
+                    stores=stores,
+                    global_stores=global_stores,
+                    memory=self._memory,
+                    failures=self._failures,
+                    dropped=self.dropped,
+                    starts=starts,
+                    closes=self._closes,
+                    sends_old_values=node.name in old_values,
+                )
+                built[node.name] = build(node.operator, context)
+        self._closes.reverse()
+        for start in reversed(starts):
+            start()
+        self._stream_queue.starting = self._wall_queue.starting = False
+        return sources[::-1]
+
+    def _source(self, topic: str) -> Source:
+        found = self._by_topic.get(topic)
+        if found is None:
+            for source in self._sources:
+                if source.node.pattern is not None and source.node.pattern.fullmatch(topic):
+                    found = self._by_topic[topic] = source
+                    break
+            else:
+                known = ", ".join(f"`{name}`" for name in self._by_topic)
+                raise UnknownNodeError(f"no source of this task reads the topic `{topic}`; it reads: {known}")
+        return found
+
+    def _run_merged(self, ready: Sequence[tuple[Source, Sequence[Lane]]]) -> None:
+        """Several partitions, or nodes that ask for the task's time: one record after the other."""
+        records = [
+            record
+            for source, lanes in ready
+            for lane in lanes
+            for record in zip(
+                repeat(source.accept_ready if lane.ready else source.accept),
+                repeat(lane.chunk),
+                lane.rows,
+                lane.keys,
+                lane.values,
+                lane.timestamps,
+                repeat(NO_HEADERS) if lane.headers is None else lane.headers,
+            )
+        ]
+        order = merge_order([[lane.timestamps for lane in lanes] for _, lanes in ready])
+        position, time, queue = self._position, self._time, self._stream_queue
+        for place in order:
+            accept, position.chunk, position.row, key, value, timestamp, headers = records[place]
+            accept(key, value, timestamp, headers)
+            if queue.due <= time.value:
+                position.chunk = None
+                queue.fire(time.value, self._punctuate)
+        position.chunk = None
+
+    def _punctuate(self, schedule: Schedule, now: int) -> None:
+        self.moment.time = now
+        try:
+            schedule.callback(now)
+        except Exception as error:
+            if is_settled(error):
+                raise
+            schedule.node.failed(error, now, NO_HEADERS)
+
+
+def _in_order(chunks: Sequence[Chunk]) -> Sequence[Chunk]:
+    """The chunks of one partition in the order of the task."""
+    parts = sequences(chunks)
+    return parts[0] if len(parts) == 1 else [merged_chunk(parts)]
