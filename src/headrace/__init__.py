@@ -1,0 +1,75 @@
+"""Headrace: Kafka Streams for Python, on Spark.
+
+Build a topology with `StreamsBuilder` (or by hand with `Topology`), test it with `headrace.testing`, and run it
+with `Streams` or the `headrace` command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import StreamsConfig
+from headrace.dsl.branched import BranchedKStream
+from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.grouped import KGroupedStream
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.dsl.materialized import Materialized
+from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
+from headrace.errors import HeadraceError
+from headrace.handlers import ErrorContext, Response, log_and_continue, log_and_fail
+from headrace.processor import Processor, ProcessorContext, PunctuationType
+from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
+from headrace.serdes import Serde, Serdes
+from headrace.topology.stores import StoreSpec, key_value_store, session_store, window_store
+from headrace.topology.topology import Topology
+from headrace.windows import SessionWindows, TimeWindows
+
+if TYPE_CHECKING:
+    from headrace.app import Streams
+
+__all__ = [
+    "BranchedKStream",
+    "Change",
+    "ErrorContext",
+    "GlobalKTable",
+    "HeadraceError",
+    "KGroupedStream",
+    "KStream",
+    "KTable",
+    "Materialized",
+    "Processor",
+    "ProcessorContext",
+    "PunctuationType",
+    "Record",
+    "RecordMetadata",
+    "Response",
+    "Serde",
+    "Serdes",
+    "SessionWindowedKStream",
+    "SessionWindows",
+    "StoreSpec",
+    "Streams",
+    "StreamsBuilder",
+    "StreamsConfig",
+    "TaskId",
+    "TimeWindowedKStream",
+    "TimeWindows",
+    "Topology",
+    "Windowed",
+    "key_value_store",
+    "log_and_continue",
+    "log_and_fail",
+    "session_store",
+    "window_store",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Running an application pulls in Spark; building and testing a topology must not wait for that.
+    if name == "Streams":
+        from headrace.app import Streams
+
+        return Streams
+    raise AttributeError(f"module `headrace` has no attribute `{name}`")

@@ -1,0 +1,76 @@
+"""Splitting a stream: each record goes to the first branch whose predicate holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from headrace.dsl.graph import Operation
+from headrace.dsl.handle import check_callable
+from headrace.origin import caller
+from headrace.topology import operators
+from headrace.topology.naming import check_name
+
+if TYPE_CHECKING:
+    from headrace.dsl.kstream import KStream
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BranchedKStream(Generic[K, V]):
+    """A stream while it is split. Made by `KStream.split`."""
+
+    def __init__(self, stream: KStream[K, V], name: str | None) -> None:
+        blueprint = stream._blueprint
+        self._stream = stream
+        self._name = blueprint.name("KSTREAM-BRANCH-", name)
+        self._streams: dict[str, KStream[K, V]] = {}
+        self._operator = operators.Branch((), ())
+        self._splitter = blueprint.add(
+            Operation(name=self._name, parents=(stream._node,), origin=caller(), operator=self._operator)
+        )
+
+    def branch(
+        self, predicate: Callable[[K, V], object], *, name: str | None = None
+    ) -> BranchedKStream[K, V]:
+        """Add a branch for the records for which the predicate holds and that no earlier branch took."""
+        check_callable(predicate, "branch", "(key, value)")
+        child = self._add(len(self._operator.predicates) + 1, name)
+        self._change(
+            replace(
+                self._operator,
+                predicates=(*self._operator.predicates, predicate),
+                children=(*self._operator.children, child),
+            )
+        )
+        return self
+
+    def default_branch(self, *, name: str | None = None) -> dict[str, KStream[K, V]]:
+        """Add a branch for all other records, and return the branches by name."""
+        self._change(replace(self._operator, default=self._add(0, name)))
+        return self._streams
+
+    def no_default_branch(self) -> dict[str, KStream[K, V]]:
+        """Drop all other records, and return the branches by name."""
+        return self._streams
+
+    def _add(self, number: int, name: str | None) -> str:
+        blueprint = self._stream._blueprint
+        if name is not None:
+            check_name(name, "name", caller())
+        child = f"{self._name}{number if name is None else name}"
+        blueprint.namer.node(child)
+        node = Operation(
+            name=child, parents=(self._splitter,), origin=caller(), operator=operators.PassThrough()
+        )
+        self._streams[child] = self._stream._after(node)
+        return child
+
+    def _change(self, operator: operators.Branch) -> None:
+        self._operator = operator
+        nodes = self._stream._blueprint.nodes
+        node = nodes[self._splitter]
+        if isinstance(node, Operation):
+            nodes[self._splitter] = replace(node, operator=operator)

@@ -1,0 +1,311 @@
+"""`StreamsBuilder`: where a topology begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+from headrace.dsl.forms import As, form
+from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.graph import GlobalTableSource, StateStore, StreamSource, TableSource
+from headrace.dsl.handle import Blueprint
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.dsl.lower import lower
+from headrace.dsl.materialized import Store, StoreChoice, choose_store
+from headrace.dsl.passes import PASSES
+from headrace.errors import InvalidArgumentError
+from headrace.origin import caller
+from headrace.topology.naming import check_name
+from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
+from headrace.topology.operators import GlobalTableUpdate
+from headrace.topology.stores import StoreSpec
+from headrace.topology.topology import Topology, check_offset_reset, names_of
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class StreamsBuilder:
+    """Makes streams and tables from topics, and a topology of what is done with them.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("lines", value=str).flat_map_values(str.split, value=str).to("words")
+    >>> print(builder.build().describe())
+    Topologies:
+       Sub-topology: 0
+        Source: KSTREAM-SOURCE-0000000000 (topics: [lines])
+          --> KSTREAM-FLATMAPVALUES-0000000001
+        Processor: KSTREAM-FLATMAPVALUES-0000000001 (stores: [])
+          --> KSTREAM-SINK-0000000002
+          <-- KSTREAM-SOURCE-0000000000
+        Sink: KSTREAM-SINK-0000000002 (topic: words)
+          <-- KSTREAM-FLATMAPVALUES-0000000001
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+
+    def __init__(self) -> None:
+        self._blueprint = Blueprint(KStream)
+
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str] | re.Pattern[str],
+        *,
+        value: As[V],
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[str, V]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str] | re.Pattern[str],
+        *,
+        key: As[K],
+        value: As[V],
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str] | re.Pattern[str],
+        *,
+        key: As[K],
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[K, Any]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str] | re.Pattern[str],
+        *,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[str, Any]: ...
+    def stream(
+        self,
+        topics: str | Sequence[str] | re.Pattern[str],
+        *,
+        key: As[Any] | None = None,
+        value: As[Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KStream[Any, Any]:
+        """Read topics, or all whose names match a pattern, as a stream of records.
+
+        >>> StreamsBuilder().stream(["web-orders", "shop-orders"], value=dict)
+        <KStream of `KSTREAM-SOURCE-0000000000`>
+        """
+        origin = caller()
+        pattern = topics if isinstance(topics, re.Pattern) else None
+        node = StreamSource(
+            name=self._blueprint.name("KSTREAM-SOURCE-", name),
+            origin=origin,
+            topics=() if isinstance(topics, re.Pattern) else names_of(topics),
+            pattern=pattern,
+            key=form(key).serde,
+            value=form(value).serde,
+            timestamp_extractor=timestamp_extractor,
+            offset_reset=check_offset_reset(offset_reset, origin),
+        )
+        if pattern is None and not node.topics:
+            raise InvalidArgumentError("a stream needs at least one topic, got none", origin=origin)
+        return KStream(
+            self._blueprint,
+            self._blueprint.add(node),
+            key=form(key),
+            value=form(value),
+            sources=frozenset({node.name}),
+        )
+
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        value: As[V],
+        store: Store[str, V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[str, V]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        key: As[K],
+        value: As[V],
+        store: Store[K, V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
+        store: Store[Any, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[str, Any]: ...
+    def table(
+        self,
+        topic: str,
+        *,
+        key: As[Any] | None = None,
+        value: As[Any] | None = None,
+        store: Store[Any, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: str | None = None,
+        name: str | None = None,
+    ) -> KTable[Any, Any]:
+        """Read a topic as a table: the latest value of each key; a null value deletes the row.
+
+        The rows are kept in a store when it has a name, or when something (a join) reads them.
+
+        >>> StreamsBuilder().table("users", value=dict, store="users").queryable_store_name
+        'users'
+        """
+        origin = caller()
+        chosen, source, processor = self._table_names(topic, key, value, store, name)
+        node = TableSource(
+            name=processor,
+            origin=origin,
+            source=source,
+            topic=topic,
+            store=chosen.spec("timestamped_key_value"),
+            materialized=chosen.queryable,
+            key=chosen.key.serde,
+            value=chosen.value.serde,
+            timestamp_extractor=timestamp_extractor,
+            offset_reset=check_offset_reset(offset_reset, origin),
+        )
+        return KTable(
+            self._blueprint,
+            self._blueprint.add(node),
+            key=chosen.key,
+            value=chosen.value,
+            sources=frozenset({source}),
+            store=chosen.name,
+            queryable=chosen.queryable,
+        )
+
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        value: As[V],
+        store: Store[str, V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[str, V]: ...
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: As[K],
+        value: As[V],
+        store: Store[K, V] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[K, V]: ...
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        store: Store[Any, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[str, Any]: ...
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: As[Any] | None = None,
+        value: As[Any] | None = None,
+        store: Store[Any, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[Any, Any]:
+        """Read a topic as a table that every host has whole, to be joined by any key.
+
+        >>> StreamsBuilder().global_table("currencies", value=float)
+        <GlobalKTable of `KTABLE-SOURCE-0000000002`>
+        """
+        origin = caller()
+        chosen, source, processor = self._table_names(topic, key, value, store, name)
+        # The topic itself is the changelog.
+        spec = replace(chosen.spec("timestamped_key_value"), logging=False, log_config=())
+        table = GlobalStoreNode(
+            spec,
+            SourceNode(
+                source,
+                (topic,),
+                None,
+                chosen.key.serde,
+                chosen.value.serde,
+                timestamp_extractor,
+                origin=origin,
+            ),
+            ProcessorNode(
+                processor, GlobalTableUpdate(chosen.name), (source,), (chosen.name,), origin=origin
+            ),
+        )
+        self._blueprint.add(GlobalTableSource(name=processor, origin=origin, table=table))
+        return GlobalKTable(table, queryable=chosen.queryable)
+
+    def add_state_store(self, store: StoreSpec) -> StreamsBuilder:
+        """Add a store for processors, which name it in `process(..., stores=["name"])`.
+
+        >>> from headrace import key_value_store
+        >>> builder = StreamsBuilder().add_state_store(key_value_store("seen", key=str, value=int))
+        """
+        if not isinstance(store, StoreSpec):
+            raise InvalidArgumentError(
+                f"`add_state_store` takes a store, got {store!r}: make one with `key_value_store(...)`",
+                origin=caller(),
+            )
+        self._blueprint.add(StateStore(name=store.name, origin=caller(), store=store))
+        return self
+
+    def build(self) -> Topology:
+        """The topology of everything built so far.
+
+        >>> StreamsBuilder().build()
+        <Topology of 0 nodes in 0 sub-topologies>
+        """
+        graph = self._blueprint.graph()
+        for run in PASSES:
+            graph = run(graph)
+        return lower(graph)
+
+    def _table_names(
+        self,
+        topic: str,
+        key: As[Any] | None,
+        value: As[Any] | None,
+        store: Store[Any, Any] | None,
+        name: str | None,
+    ) -> tuple[StoreChoice, str, str]:
+        """The store, the source and the processor of a table, in the order in which they use up numbers."""
+        if name is not None:
+            check_name(f"{name}-source", "name", caller())
+        namer = self._blueprint.namer
+        chosen = choose_store(store, namer, f"{topic}-", key=form(key), value=form(value))
+        source = namer.node("KSTREAM-SOURCE-", None if name is None else f"{name}-source")
+        return chosen, source, namer.node("KTABLE-SOURCE-", name)

@@ -1,0 +1,31 @@
+"""`GlobalKTable`: a table that every host has whole."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from headrace.topology.nodes import GlobalStoreNode
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class GlobalKTable(Generic[K, V]):
+    """A table that every host has whole, so that a stream can be joined with it by any key.
+
+    >>> from headrace import StreamsBuilder
+    >>> StreamsBuilder().global_table("risk-scores", value=int, store="risk").queryable_store_name
+    'risk'
+    """
+
+    def __init__(self, node: GlobalStoreNode, *, queryable: bool) -> None:
+        self._node = node
+        self._queryable = queryable
+
+    @property
+    def queryable_store_name(self) -> str | None:
+        """The store to ask for rows; None when it was given no name."""
+        return self._node.store.name if self._queryable else None
+
+    def __repr__(self) -> str:
+        return f"<GlobalKTable of `{self._node.processor.name}`>"

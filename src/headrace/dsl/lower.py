@@ -1,0 +1,146 @@
+"""From the logical graph to a topology."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from functools import singledispatch
+
+from headrace.dsl.graph import (
+    GlobalTableSource,
+    Graph,
+    LogicalNode,
+    Operation,
+    Repartition,
+    Sink,
+    StateStore,
+    StreamSource,
+    TableSource,
+)
+from headrace.topology import operators
+from headrace.topology.nodes import ProcessorNode, RepartitionTopic, SinkNode, SourceNode
+from headrace.topology.topology import Topology
+
+
+def lower(graph: Graph) -> Topology:
+    """Write every node into a topology, in order of priority, parents first."""
+    topology = Topology()
+    for node in _in_order(graph):
+        _write(node, topology, tuple(graph.nodes[parent].name for parent in node.parents))
+    for node in graph.nodes.values():
+        if isinstance(node, Operation) and node.joined_sources:
+            topology.copartition(node.joined_sources)
+    return topology
+
+
+def _in_order(graph: Graph) -> Iterator[LogicalNode]:
+    children = graph.children()
+    waiting = {number: len(node.parents) for number, node in graph.nodes.items()}
+    ready = [(node.priority, number) for number, node in graph.nodes.items() if not node.parents]
+    heapq.heapify(ready)
+    while ready:
+        _, number = heapq.heappop(ready)
+        yield graph.nodes[number]
+        for child in children[number]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                heapq.heappush(ready, (graph.nodes[child].priority, child))
+
+
+@singledispatch
+def _write(node: LogicalNode, topology: Topology, parents: tuple[str, ...]) -> None:
+    raise TypeError(f"no way to write {type(node).__name__} into a topology")
+
+
+@_write.register
+def _(node: StreamSource, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_node(
+        SourceNode(
+            node.name,
+            node.topics,
+            node.pattern,
+            node.key,
+            node.value,
+            node.timestamp_extractor,
+            node.offset_reset,
+            origin=node.origin,
+        )
+    )
+
+
+@_write.register
+def _(node: TableSource, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_node(
+        SourceNode(
+            node.source,
+            (node.topic,),
+            None,
+            node.key,
+            node.value,
+            node.timestamp_extractor,
+            node.offset_reset,
+            origin=node.origin,
+        )
+    )
+    operator = operators.TableSource(node.store.name if node.materialized else None)
+    topology.add_node(ProcessorNode(node.name, operator, (node.source,), origin=node.origin))
+    if node.materialized:
+        topology.add_state_store(node.store, node.name)
+
+
+@_write.register
+def _(node: GlobalTableSource, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_global(node.table)
+
+
+@_write.register
+def _(node: StateStore, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_state_store(node.store)
+
+
+@_write.register
+def _(node: Operation, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_node(ProcessorNode(node.name, node.operator, parents, origin=node.origin))
+    for store in node.stores:
+        topology.add_state_store(store, node.name)
+    topology.connect_processor_and_state_stores(node.name, *node.reads)
+
+
+@_write.register
+def _(node: Repartition, topology: Topology, parents: tuple[str, ...]) -> None:
+    names, origin = node.names, node.origin
+    operator = operators.DropNullKeys() if node.drops_null_keys else operators.PassThrough()
+    topology.add_repartition_topic(RepartitionTopic(names.topic, node.partitions))
+    topology.add_node(ProcessorNode(names.filter, operator, parents, origin=origin))
+    topology.add_node(
+        SinkNode(
+            names.sink,
+            names.topic,
+            (names.filter,),
+            None,
+            node.key,
+            node.value,
+            node.partitioner,
+            repartition=True,
+            origin=origin,
+        )
+    )
+    topology.add_node(
+        SourceNode(names.source, (names.topic,), None, node.key, node.value, repartition=True, origin=origin)
+    )
+
+
+@_write.register
+def _(node: Sink, topology: Topology, parents: tuple[str, ...]) -> None:
+    topology.add_node(
+        SinkNode(
+            node.name,
+            node.topic,
+            parents,
+            node.extractor,
+            node.key,
+            node.value,
+            node.partitioner,
+            origin=node.origin,
+        )
+    )

@@ -1,0 +1,163 @@
+"""Every error that leaves the library.
+
+    HeadraceError
+    ├── TopologyError               the topology cannot be built
+    │   ├── DuplicateNameError      a node, store or topic name is used twice
+    │   ├── UnknownNodeError        a parent or store that does not exist
+    │   ├── CycleError              a node would come before itself
+    │   ├── TopicConflictError      a topic is read by two sources that cannot be one
+    │   ├── GlobalTopicError        a global table's topic is also written
+    │   ├── MissingSerdeError       nothing says how a key or value is written
+    │   └── InvalidArgumentError    a duration, count or option that makes no sense
+    ├── ConfigError                 the application's settings are wrong
+    ├── StartError                  the application cannot start
+    │   ├── MissingTopicError       a source topic does not exist
+    │   ├── AlreadyRunningError     the application id is in use by a live process
+    │   ├── JavaNotFoundError       Spark needs a Java, and there is none
+    │   └── BrokerNotReachableError no broker answers at `bootstrap_servers`
+    ├── ProcessingError             a record could not be processed
+    │   ├── DeserializationError    its bytes could not be read (a poison record)
+    │   ├── SerializationError      a value could not be written
+    │   └── CallbackError           the user's function raised
+    ├── StoreError                  a state store was used wrongly, is closed or not there
+    └── LogError                    the topic log refused or lost something
+        ├── OffsetOutOfRangeError   the wanted offset is no longer (or not yet) there
+        └── FencedError             another process has taken the application over
+
+A message says what happened, what was got, and how to mend it, in lower case with names in backticks;
+`node`, `origin` and `metadata` say where.
+"""
+
+from __future__ import annotations
+
+from headrace.origin import Origin
+from headrace.record import RecordMetadata
+
+
+class HeadraceError(Exception):
+    """The base of every error of this library."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        origin: Origin | None = None,
+        metadata: RecordMetadata | None = None,
+    ) -> None:
+        self.message = message
+        self.node = node
+        self.origin = origin
+        self.metadata = metadata
+        where = []
+        if node is not None:
+            where.append(f"node `{node}`")
+        if metadata is not None:
+            where.append(
+                f"topic `{metadata.topic}`, partition {metadata.partition}, offset {metadata.offset}"
+            )
+        if origin is not None:
+            where.append(f"at {origin}")
+        super().__init__(message + (f"\n  ({'; '.join(where)})" if where else ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions cross from Spark's workers to the driver as pickles.
+        return (_rebuild, (type(self), self.message, self.node, self.origin, self.metadata))
+
+
+def _rebuild(
+    kind: type[HeadraceError],
+    message: str,
+    node: str | None,
+    origin: Origin | None,
+    metadata: RecordMetadata | None,
+) -> HeadraceError:
+    return kind(message, node=node, origin=origin, metadata=metadata)
+
+
+class TopologyError(HeadraceError):
+    """The topology cannot be built."""
+
+
+class DuplicateNameError(TopologyError):
+    """A node, store or topic name is used twice."""
+
+
+class UnknownNodeError(TopologyError):
+    """A parent or store that does not exist."""
+
+
+class CycleError(TopologyError):
+    """A node would come before itself."""
+
+
+class TopicConflictError(TopologyError):
+    """A topic is read by two sources that cannot be made one."""
+
+
+class GlobalTopicError(TopologyError):
+    """The topology writes a topic that it also reads as a global table."""
+
+
+class MissingSerdeError(TopologyError):
+    """Nothing says how a key or value is written."""
+
+
+class InvalidArgumentError(TopologyError):
+    """A duration, count or option that makes no sense."""
+
+
+class ConfigError(HeadraceError):
+    """The application's settings are wrong."""
+
+
+class StartError(HeadraceError):
+    """The application cannot start."""
+
+
+class MissingTopicError(StartError):
+    """A source topic does not exist."""
+
+
+class AlreadyRunningError(StartError):
+    """The application id is in use by a live process."""
+
+
+class JavaNotFoundError(StartError):
+    """Spark needs a Java, and there is none."""
+
+
+class BrokerNotReachableError(StartError):
+    """No broker answers at `bootstrap_servers`."""
+
+
+class ProcessingError(HeadraceError):
+    """A record could not be processed."""
+
+
+class DeserializationError(ProcessingError):
+    """A record's bytes could not be read."""
+
+
+class SerializationError(ProcessingError):
+    """A key or value could not be written."""
+
+
+class CallbackError(ProcessingError):
+    """The user's function raised."""
+
+
+class StoreError(HeadraceError):
+    """A state store was used wrongly, is closed or is not there."""
+
+
+class LogError(HeadraceError):
+    """The topic log refused or lost something."""
+
+
+class OffsetOutOfRangeError(LogError):
+    """The wanted offset is no longer, or not yet, in the log."""
+
+
+class FencedError(LogError):
+    """Another process has taken the application over."""

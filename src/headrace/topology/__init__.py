@@ -1,0 +1,1 @@
+"""The processing graph: nodes, stores, sub-topologies, and how to show them."""

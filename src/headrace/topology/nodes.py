@@ -1,0 +1,97 @@
+"""The nodes of a topology: small, frozen, and connected by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from headrace.origin import NOWHERE, Origin
+from headrace.serdes.base import Serde
+from headrace.topology.operators import Operator
+from headrace.topology.stores import StoreSpec
+
+TimestampExtractor: TypeAlias = Callable[[Any, int], int]
+"""(record, highest time seen in its partition) -> its timestamp; negative means: drop the record."""
+
+Partitioner: TypeAlias = Callable[[str, Any, Any, int], int | None]
+"""(topic, key, value, number of partitions) -> partition, or None for the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """Reads topics. `repartition` marks an internal topic (its name has no application id in front)."""
+
+    name: str
+    topics: tuple[str, ...]
+    pattern: re.Pattern[str] | None = None
+    key: Serde[Any] | None = None
+    value: Serde[Any] | None = None
+    timestamp_extractor: TimestampExtractor | None = None
+    offset_reset: str | None = None
+    repartition: bool = False
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorNode:
+    """Runs an operator over what its parents forward."""
+
+    name: str
+    operator: Operator
+    parents: tuple[str, ...]
+    stores: tuple[str, ...] = ()
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkNode:
+    """Writes to a topic, or to the topic that `extractor(key, value, metadata)` names."""
+
+    name: str
+    topic: str | None
+    parents: tuple[str, ...]
+    extractor: Callable[[Any, Any, Any], str] | None = None
+    key: Serde[Any] | None = None
+    value: Serde[Any] | None = None
+    partitioner: Partitioner | None = None
+    repartition: bool = False
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+Node: TypeAlias = SourceNode | ProcessorNode | SinkNode
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalStoreNode:
+    """A store that every host has whole, filled from a topic by its own source and processor."""
+
+    store: StoreSpec
+    source: SourceNode
+    processor: ProcessorNode
+
+
+@dataclass(frozen=True, slots=True)
+class RepartitionTopic:
+    """An internal topic between two sub-topologies; the number of partitions is the upstream's unless given."""
+
+    name: str
+    partitions: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopology:
+    """Nodes that run together in one task, in the order in which they were added."""
+
+    id: int
+    nodes: tuple[Node, ...]
+    stores: tuple[StoreSpec, ...]
+
+    @property
+    def sources(self) -> tuple[SourceNode, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, SourceNode))
+
+    @property
+    def sinks(self) -> tuple[SinkNode, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, SinkNode))

@@ -1,0 +1,174 @@
+"""What a processor node does, as data. The meaning of each is in `headrace.processors`, in a file of the same family.
+
+Callbacks take (key, value); those of `*_values` and joiners take values only unless `with_key` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from headrace.windows import SessionWindows, TimeWindows
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """The base of all operators."""
+
+    needs_old_values: ClassVar[bool] = False
+    """Whether its parent tables must send the old value of a row along with the new one."""
+
+
+# stateless ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PassThrough(Operator):
+    """Forwards what it gets: merge, and the branches of a split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Operator):
+    predicate: Callable[[Any, Any], Any]
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropNullKeys(Operator):
+    """In front of a repartition: a record without a key has no partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Map(Operator):
+    mapper: Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class MapValues(Operator):
+    mapper: Callable[..., Any]
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMap(Operator):
+    mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMapValues(Operator):
+    mapper: Callable[..., Any]
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SelectKey(Operator):
+    mapper: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Peek(Operator):
+    """Calls `action`; forwards the record unless it is the end of the line (`foreach`)."""
+
+    action: Callable[[Any, Any], Any]
+    forward: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Branch(Operator):
+    """Forwards to the first child whose predicate holds, else to `default` if there is one."""
+
+    predicates: tuple[Callable[[Any, Any], Any], ...]
+    children: tuple[str, ...]
+    default: str | None = None
+
+
+# tables and aggregates ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource(Operator):
+    """Turns records into table changes; keeps them in `store` when a child needs that."""
+
+    store: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableToStream(Operator):
+    """Changes become records of the new value."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReduce(Operator):
+    store: str
+    reducer: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamAggregate(Operator):
+    """`aggregator(key, value, aggregate)`."""
+
+    store: str
+    initializer: Callable[[], Any]
+    aggregator: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedAggregate(Operator):
+    """Aggregate per key and time window. With `initializer` None it is a reduce: the first value is the aggregate."""
+
+    store: str
+    windows: TimeWindows
+    initializer: Callable[[], Any] | None
+    aggregator: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAggregate(Operator):
+    """Aggregate per key and session; `merger(key, left, right)` joins two sessions. Reduce as in WindowedAggregate."""
+
+    store: str
+    windows: SessionWindows
+    initializer: Callable[[], Any] | None
+    aggregator: Callable[[Any, Any, Any], Any]
+    merger: Callable[[Any, Any, Any], Any]
+
+
+# joins -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTableJoin(Operator):
+    store: str
+    joiner: Callable[..., Any]
+    left: bool
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGlobalTableJoin(Operator):
+    """`mapper(key, value)` chooses the table's key. `with_key` adds the stream's key to the joiner."""
+
+    store: str
+    mapper: Callable[[Any, Any], Any]
+    joiner: Callable[..., Any]
+    left: bool
+    with_key: bool = False
+
+
+# Processor API -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Process(Operator):
+    """A user's processor: `supplier()` makes a `headrace.processor.Processor`, one per task."""
+
+    supplier: Callable[[], Any]
+    fixed_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTableUpdate(Operator):
+    """Puts records of a global table's topic into its store."""
+
+    store: str

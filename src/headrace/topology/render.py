@@ -1,0 +1,123 @@
+"""A topology as plain data (for JSON) and as a Mermaid flowchart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from headrace.topology.describe import parents_of
+from headrace.topology.nodes import GlobalStoreNode, Node, ProcessorNode, SinkNode, SourceNode, SubTopology
+from headrace.topology.stores import StoreSpec
+
+
+def data(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) -> dict[str, Any]:
+    """Everything a picture or a tool needs, in types that JSON knows."""
+    return {
+        "subtopologies": [
+            {
+                "id": sub.id,
+                "nodes": [_node(node, sub.nodes) for node in sub.nodes],
+                "stores": [_store(store) for store in sub.stores],
+            }
+            for sub in subs
+        ],
+        "global_stores": [
+            {
+                "store": _store(node.store),
+                "topic": node.source.topics[0],
+                "nodes": [_node(n, (node.source, node.processor)) for n in (node.source, node.processor)],
+            }
+            for node in global_stores
+        ],
+    }
+
+
+def mermaid(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) -> str:
+    """A flowchart: topics as pipes, stores as cylinders, a box around each sub-topology."""
+    chart = _Chart()
+    for sub in subs:
+        chart.box(f"Sub-topology {sub.id}", sub.nodes)
+    for node in global_stores:
+        chart.box(f"Global store {node.store.name}", (node.source, node.processor))
+    return "\n".join(["flowchart TD", *chart.boxes, *chart.topics.values(), *chart.edges]) + "\n"
+
+
+class _Chart:
+    def __init__(self) -> None:
+        self.boxes: list[str] = []
+        self.edges: list[str] = []
+        self.topics: dict[str, str] = {}
+        self._ids: dict[tuple[str, str], str] = {}
+
+    def box(self, title: str, nodes: Iterable[Node]) -> None:
+        lines = [f'  subgraph {self._id("box", title)}["{_text(title)}"]']
+        stores: dict[str, None] = {}
+        for node in nodes:
+            here = self._id("node", node.name)
+            lines.append(f'    {here}["{_text(node.name)}"]')
+            self.edges += [f"  {self._id('node', parent)} --> {here}" for parent in parents_of(node)]
+            if isinstance(node, ProcessorNode):
+                stores |= dict.fromkeys(node.stores)
+                self.edges += [f"  {here} <--> {self._id('store', store)}" for store in node.stores]
+            elif isinstance(node, SourceNode):
+                self.edges += [f"  {self._topic(topic)} --> {here}" for topic in _topics(node)]
+            else:
+                self.edges += [f"  {here} --> {self._topic(topic)}" for topic in _topics(node)]
+        lines += [f'    {self._id("store", store)}[("{_text(store)}")]' for store in stores]
+        self.boxes += [*lines, "  end"]
+
+    def _topic(self, topic: str) -> str:
+        here = self._id("topic", topic)
+        self.topics[topic] = f'  {here}{{{{"{_text(topic)}"}}}}'
+        return here
+
+    def _id(self, kind: str, name: str) -> str:
+        return self._ids.setdefault((kind, name), f"{kind}{len(self._ids)}")
+
+
+def _topics(node: SourceNode | SinkNode) -> tuple[str, ...]:
+    if isinstance(node, SourceNode):
+        return node.topics if node.pattern is None else (f"/{node.pattern.pattern}/",)
+    return ("(chosen per record)",) if node.topic is None else (node.topic,)
+
+
+def _node(node: Node, nodes: Iterable[Node]) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "name": node.name,
+        "parents": list(parents_of(node)),
+        "children": [other.name for other in nodes if node.name in parents_of(other)],
+        "origin": str(node.origin),
+    }
+    if isinstance(node, SourceNode):
+        pattern = None if node.pattern is None else node.pattern.pattern
+        return {
+            "type": "source",
+            **result,
+            "topics": list(node.topics),
+            "pattern": pattern,
+            "internal": node.repartition,
+        }
+    if isinstance(node, SinkNode):
+        return {"type": "sink", **result, "topic": node.topic, "internal": node.repartition}
+    return {
+        "type": "processor",
+        **result,
+        "operator": type(node.operator).__name__,
+        "stores": list(node.stores),
+    }
+
+
+def _store(store: StoreSpec) -> dict[str, Any]:
+    return {
+        "name": store.name,
+        "kind": store.kind,
+        "persistent": store.persistent,
+        "logging": store.logging,
+        "caching": store.caching,
+        "retention_ms": store.retention_ms,
+        "window_size_ms": store.window_size_ms,
+    }
+
+
+def _text(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")

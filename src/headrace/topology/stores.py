@@ -1,0 +1,145 @@
+"""State stores as the topology knows them: a name, a kind, serdes and settings. No store is opened here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias
+
+from headrace.errors import InvalidArgumentError
+from headrace.origin import NOWHERE, Origin, caller
+from headrace.serdes import serde_for
+from headrace.serdes.base import Serde
+from headrace.windows import milliseconds
+
+StoreKind: TypeAlias = Literal[
+    "key_value", "timestamped_key_value", "window", "timestamped_window", "session"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSpec:
+    """What is needed to open a store, and nothing of how it is kept."""
+
+    name: str
+    kind: StoreKind
+    key: Serde[Any] | None
+    value: Serde[Any] | None
+    persistent: bool = True
+    logging: bool = True
+    log_config: tuple[tuple[str, str], ...] = ()
+    caching: bool = False
+    retention_ms: int = 0
+    """Windows and sessions: how long a window is kept, in stream time."""
+    window_size_ms: int = 0
+    """Time windows: the size, needed to know a window's end."""
+    retain_duplicates: bool = False
+    changelog_topic: str | None = None
+    """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
+    origin: Origin = field(default=NOWHERE, compare=False)
+
+
+def key_value_store(
+    name: str,
+    *,
+    key: Any = None,
+    value: Any = None,
+    timestamped: bool = False,
+    persistent: bool = True,
+    logging: bool = True,
+    log_config: Mapping[str, str] | None = None,
+) -> StoreSpec:
+    """A store for a processor: one value per key, with the time of its last change when `timestamped`.
+
+    >>> key_value_store("seen", key=str, value=int).kind
+    'key_value'
+    """
+    return StoreSpec(
+        name,
+        "timestamped_key_value" if timestamped else "key_value",
+        _serde(key),
+        _serde(value),
+        persistent,
+        logging,
+        _pairs(log_config),
+        origin=caller(),
+    )
+
+
+def window_store(
+    name: str,
+    *,
+    size: timedelta,
+    retention: timedelta,
+    key: Any = None,
+    value: Any = None,
+    timestamped: bool = False,
+    retain_duplicates: bool = False,
+    persistent: bool = True,
+    logging: bool = True,
+    log_config: Mapping[str, str] | None = None,
+) -> StoreSpec:
+    """A store for a processor: one value per key and window start, kept for `retention` in stream time.
+
+    >>> window_store(
+    ...     "recent", size=timedelta(minutes=1), retention=timedelta(hours=1), value=int
+    ... ).retention_ms
+    3600000
+    """
+    size_ms, retention_ms = milliseconds(size, "size"), milliseconds(retention, "retention")
+    if retention_ms < size_ms:
+        raise InvalidArgumentError(
+            f"`retention` must not be shorter than the window, got {retention} for windows of {size}",
+            node=name,
+            origin=caller(),
+        )
+    return StoreSpec(
+        name,
+        "timestamped_window" if timestamped else "window",
+        _serde(key),
+        _serde(value),
+        persistent,
+        logging,
+        _pairs(log_config),
+        retention_ms=retention_ms,
+        window_size_ms=size_ms,
+        retain_duplicates=retain_duplicates,
+        origin=caller(),
+    )
+
+
+def session_store(
+    name: str,
+    *,
+    retention: timedelta,
+    key: Any = None,
+    value: Any = None,
+    persistent: bool = True,
+    logging: bool = True,
+    log_config: Mapping[str, str] | None = None,
+) -> StoreSpec:
+    """A store for a processor: one value per key and session, kept for `retention` in stream time.
+
+    >>> session_store("visits", retention=timedelta(hours=1), value=int).kind
+    'session'
+    """
+    return StoreSpec(
+        name,
+        "session",
+        _serde(key),
+        _serde(value),
+        persistent,
+        logging,
+        _pairs(log_config),
+        retention_ms=milliseconds(retention, "retention"),
+        origin=caller(),
+    )
+
+
+def _serde(given: Any) -> Serde[Any] | None:
+    return None if given is None else serde_for(given)
+
+
+def _pairs(config: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((config or {}).items()))

@@ -1,0 +1,173 @@
+"""What a topology refuses, when a node is added: each mistake has its own error, with the node and the user's line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from headrace.errors import (
+    CycleError,
+    DuplicateNameError,
+    GlobalTopicError,
+    InvalidArgumentError,
+    TopicConflictError,
+    UnknownNodeError,
+)
+from headrace.origin import Origin
+from headrace.topology.nodes import (
+    GlobalStoreNode,
+    Node,
+    ProcessorNode,
+    RepartitionTopic,
+    SinkNode,
+    SourceNode,
+)
+from headrace.topology.stores import StoreSpec
+
+
+def check_new_name(node: Node, nodes: Mapping[str, Node]) -> None:
+    """A node's name must be new."""
+    if (other := nodes.get(node.name)) is not None:
+        raise DuplicateNameError(
+            f"the name `{node.name}` is already taken by the node made at {other.origin}: choose another `name=`",
+            node=node.name,
+            origin=node.origin,
+        )
+
+
+def check_parents(node: ProcessorNode | SinkNode, nodes: Mapping[str, Node]) -> None:
+    """A node needs parents that are there and that forward records."""
+    if not node.parents:
+        raise InvalidArgumentError(
+            "a processor or sink needs at least one parent, got none", node=node.name, origin=node.origin
+        )
+    for parent in node.parents:
+        if parent == node.name:
+            raise CycleError(f"`{parent}` cannot be its own parent", node=node.name, origin=node.origin)
+        if parent not in nodes:
+            raise UnknownNodeError(
+                f"there is no node `{parent}` to be the parent of `{node.name}`: add it first{_similar(parent, nodes)}",
+                node=node.name,
+                origin=node.origin,
+            )
+        if isinstance(nodes[parent], SinkNode):
+            raise InvalidArgumentError(
+                f"the sink `{parent}` forwards nothing and cannot be a parent: use the sink's own parent",
+                node=node.name,
+                origin=node.origin,
+            )
+
+
+def check_topics(source: SourceNode, others: Iterable[SourceNode]) -> None:
+    """A topic is read by one source; a pattern must not match a topic of another."""
+    if source.pattern is None and not source.topics:
+        raise InvalidArgumentError(
+            "a source needs at least one topic, got none", node=source.name, origin=source.origin
+        )
+    for other in others:
+        for topic in source.topics:
+            if topic in other.topics or _matches(other.pattern, topic):
+                raise _conflict(f"the topic `{topic}`", source, other)
+        for topic in other.topics:
+            if _matches(source.pattern, topic):
+                raise _conflict(f"the topic `{topic}`, which the pattern matches,", source, other)
+
+
+def check_global_topics(sinks: Iterable[SinkNode], stores: Iterable[GlobalStoreNode]) -> None:
+    """A global table follows its topic on every host: what the topology writes there would come back unordered."""
+    read = {topic: store.source.name for store in stores for topic in store.source.topics}
+    for sink in sinks:
+        if sink.topic in read:
+            raise GlobalTopicError(
+                f"the topic `{sink.topic}` is the global table of `{read[sink.topic]}` and cannot be written by the "
+                f"same topology: write to another topic, or read it with `table`",
+                node=sink.name,
+                origin=sink.origin,
+            )
+
+
+def check_new_store(
+    spec: StoreSpec, stores: Mapping[str, StoreSpec], global_stores: Mapping[str, GlobalStoreNode]
+) -> None:
+    """A store's name must be new, unless it is the very same store."""
+    other = stores.get(spec.name)
+    if spec.name in global_stores:
+        other = global_stores[spec.name].store
+    elif other == spec:
+        return
+    if other is not None:
+        raise DuplicateNameError(
+            f"the store name `{spec.name}` is already taken by the store made at {other.origin}: choose another name",
+            node=spec.name,
+            origin=spec.origin,
+        )
+
+
+def check_connection(
+    processor: str,
+    store: str,
+    nodes: Mapping[str, Node],
+    stores: Mapping[str, StoreSpec],
+    global_stores: Mapping[str, GlobalStoreNode],
+    origin: Origin,
+) -> None:
+    """A store is connected to a processor; global stores are open to all and are not connected."""
+    node = nodes.get(processor)
+    if node is None:
+        raise UnknownNodeError(
+            f"there is no processor `{processor}` to connect the store `{store}` to{_similar(processor, nodes)}",
+            node=processor,
+            origin=origin,
+        )
+    if not isinstance(node, ProcessorNode):
+        raise InvalidArgumentError(
+            f"the store `{store}` can only be connected to a processor, not to a source or sink",
+            node=processor,
+            origin=origin,
+        )
+    if store in global_stores:
+        raise InvalidArgumentError(
+            f"the global store `{store}` can be used by every processor: leave it out of `stores`",
+            node=processor,
+            origin=origin,
+        )
+    if store not in stores:
+        raise UnknownNodeError(
+            f"there is no store `{store}`: add it first with `add_state_store`, or pass the store itself"
+            f"{_similar(store, stores)}",
+            node=processor,
+            origin=origin,
+        )
+
+
+def check_partitions(
+    groups: Iterable[frozenset[str]],
+    repartitions: Mapping[str, RepartitionTopic],
+    origins: Mapping[str, Origin],
+) -> None:
+    """Topics that are joined need the same number of partitions, where all of them say theirs."""
+    for group in groups:
+        counts = {topic: repartitions[topic].partitions for topic in group if topic in repartitions}
+        if len(counts) < len(group) or None in counts.values() or len(set(counts.values())) < 2:
+            continue
+        told = ", ".join(f"`{topic}`: {count}" for topic, count in sorted(counts.items()))
+        raise InvalidArgumentError(
+            f"joined topics need the same number of partitions, got {told}", origin=origins[min(group)]
+        )
+
+
+def _conflict(what: str, source: SourceNode, other: SourceNode) -> TopicConflictError:
+    return TopicConflictError(
+        f"{what} is already read by `{other.name}`, made at {other.origin}: use that stream or table again",
+        node=source.name,
+        origin=source.origin,
+    )
+
+
+def _matches(pattern: re.Pattern[str] | None, topic: str) -> bool:
+    return pattern is not None and pattern.fullmatch(topic) is not None
+
+
+def _similar(name: str, known: Iterable[str]) -> str:
+    near = [other for other in known if other.lower() == name.lower() or name in other or other in name]
+    return f" (did you mean `{near[0]}`?)" if near else ""

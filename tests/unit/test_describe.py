@@ -1,0 +1,25 @@
+"""`describe()` is Kafka Streams' text to the letter: each file in `describe/` was written by the real library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from describe_cases import CASES
+
+from headrace import Topology
+
+TEXTS = Path(__file__).parent / "describe"
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_text_equals_kafka_streams(name: str) -> None:
+    build: Callable[[], Topology] = CASES[name]
+    assert str(build().describe()) == (TEXTS / f"{name}.txt").read_text()
+
+
+def test_every_text_has_its_topology() -> None:
+    assert {path.stem for path in TEXTS.glob("*.txt")} == set(CASES)
+    assert not [name for name in CASES if not re.fullmatch("[a-z0-9_]+", name)]
