@@ -255,8 +255,7 @@ class Topology:
     def copartition(self, sources: Iterable[str]) -> Topology:
         """Declare sources whose topics are joined: they need the same number of partitions."""
         self._copartitioned.append(frozenset(sources))
-        origins = {topic: source.origin for source in self._sources() for topic in source.topics}
-        validate.check_partitions(self.copartition_groups(), self._repartition_topics, origins)
+        validate.check_partitions(self.copartition_groups(), self._repartition_topics)
         return self
 
     # What a runtime reads ------------------------------------------------------------------------------------------
@@ -281,15 +280,14 @@ class Topology:
         """The topics between sub-topologies, named without the application id."""
         return tuple(self._repartition_topics.values())
 
-    def copartition_groups(self) -> tuple[frozenset[str], ...]:
-        """Topics that need the same number of partitions because they are joined."""
+    def copartition_groups(self) -> tuple[tuple[SourceNode, ...], ...]:
+        """Sources whose topics need the same number of partitions because they are joined."""
         groups: list[frozenset[str]] = []
         for sources in self._copartitioned:
-            topics = frozenset(t for s in self._sources() if s.name in sources for t in s.topics)
-            overlapping = [group for group in groups if group & topics]
-            groups = [group for group in groups if not group & topics]
-            groups.append(topics.union(*overlapping))
-        return tuple(groups)
+            overlapping = [group for group in groups if group & sources]
+            groups = [group for group in groups if not group & sources]
+            groups.append(sources.union(*overlapping))
+        return tuple(tuple(s for s in self._sources() if s.name in group) for group in groups)
 
     @property
     def old_values(self) -> frozenset[str]:

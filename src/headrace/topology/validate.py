@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.errors import (
     CycleError,
@@ -141,18 +141,19 @@ def check_connection(
 
 
 def check_partitions(
-    groups: Iterable[frozenset[str]],
-    repartitions: Mapping[str, RepartitionTopic],
-    origins: Mapping[str, Origin],
+    groups: Iterable[Sequence[SourceNode]], repartitions: Mapping[str, RepartitionTopic]
 ) -> None:
     """Topics that are joined need the same number of partitions, where all of them say theirs."""
     for group in groups:
-        counts = {topic: repartitions[topic].partitions for topic in group if topic in repartitions}
-        if len(counts) < len(group) or None in counts.values() or len(set(counts.values())) < 2:
+        topics = [repartitions.get(topic) for source in group for topic in source.topics]
+        counts = {topic.name: topic.partitions for topic in topics if topic is not None}
+        if len(counts) < len(topics) or None in counts.values() or len(set(counts.values())) < 2:
             continue
-        told = ", ".join(f"`{topic}`: {count}" for topic, count in sorted(counts.items()))
+        told = ", ".join(f"`{topic}` has {count}" for topic, count in sorted(counts.items()))
         raise InvalidArgumentError(
-            f"joined topics need the same number of partitions, got {told}", origin=origins[min(group)]
+            f"joined topics must have the same number of partitions, got {told}",
+            node=group[-1].name,
+            origin=group[-1].origin,
         )
 
 
