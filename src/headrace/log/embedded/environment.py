@@ -1,4 +1,4 @@
-"""The LMDB environment of an embedded log: one per process and directory, opened anew after a fork."""
+"""The LMDB environment of an embedded log: one per process and directory."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class Environment:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.pid = os.getpid()
         self.users = 0
         with storage_errors(path):
             path.mkdir(parents=True, exist_ok=True)
@@ -35,6 +36,14 @@ class Environment:
             self.entries = self._database(b"entries")
             self.applications = self._database(b"applications")
             self._check_format()
+
+    def check_process(self) -> None:
+        """LogError in a child that was forked after the log was opened."""
+        if os.getpid() != self.pid:
+            raise LogError(
+                f"the log in `{self.path}` was opened by process {self.pid} and cannot be used in its forked child "
+                f"{os.getpid()}: start the child with `spawn`, or open the log after the fork only"
+            )
 
     def _database(self, name: bytes) -> Any:
         try:
@@ -57,7 +66,7 @@ class Environment:
     @contextmanager
     def read(self, *, buffers: bool = False) -> Iterator[Any]:
         """A snapshot. Keep it short: what it sees cannot be reused on disk."""
-        with self.env.begin(buffers=buffers) as txn:
+        with storage_errors(self.path), self.env.begin(buffers=buffers) as txn:
             yield txn
 
     @contextmanager
@@ -67,38 +76,38 @@ class Environment:
             yield txn
 
 
-_open_environments: dict[tuple[int, str], Environment] = {}
+_open_environments: dict[str, Environment] = {}
 _guard = threading.Lock()
 
 
 def acquire(path: str | Path) -> Environment:
-    """The environment of a directory in this process.
+    """The environment of a directory in this process: LMDB must not be open twice in one.
 
-    LMDB must not be open twice in a process, and a child may not use its parent's: hence the key. A child keeps
-    the parent's entry untouched, so that nothing closes it there.
+    Nor may a forked child use, close or open again what its parent has open (closing would free the parent's
+    places in the table of readers), so it is told to open the log before its parent does.
     """
     resolved = Path(path).resolve()
-    key = (os.getpid(), str(resolved))
     with _guard:
-        if key not in _open_environments:
-            _open_environments[key] = Environment(resolved)
-        environment = _open_environments[key]
+        environment = _open_environments.get(str(resolved))
+        if environment is None:
+            environment = _open_environments[str(resolved)] = Environment(resolved)
+        environment.check_process()
         environment.users += 1
         return environment
 
 
 def release(environment: Environment) -> None:
     """Give it back; the last user closes it."""
-    key = (os.getpid(), str(environment.path))
+    if environment.pid != os.getpid():
+        return
     with _guard:
-        if _open_environments.get(key) is not environment:
-            return
         environment.users -= 1
         if environment.users == 0:
-            del _open_environments[key]
+            del _open_environments[str(environment.path)]
             environment.env.close()
 
 
+# Another thread of the parent may have held the lock at the moment of the fork.
 os.register_at_fork(after_in_child=lambda: globals().update(_guard=threading.Lock()))
 
 
@@ -112,7 +121,8 @@ def _open(path: Path) -> lmdb.Environment:
     raise LogError(f"the system refuses the address space for the log in `{path}`: raise `ulimit -v`")
 
 
-_NO_ROOM = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT), os.strerror(errno.EFBIG))
+# LMDB reports a write that stopped half-way, which is how a disk fills up, as an input/output error.
+_NO_ROOM = tuple(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 
 
 @contextmanager
@@ -130,7 +140,7 @@ def storage_errors(path: Path) -> Iterator[None]:
         text = str(error)
         if any(message in text for message in _NO_ROOM):
             raise LogError(
-                f"the disk of the log in `{path}` is full ({text}); nothing of this append was kept: "
+                f"the disk of the log in `{path}` is full or failing ({text}); nothing of this append was kept: "
                 "free some space and try again"
             ) from error
         if (

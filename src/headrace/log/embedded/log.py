@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,15 +33,12 @@ class EmbeddedLog:
 
     def __init__(self, directory: str | Path, *, clock: Callable[[], int] = wall_clock) -> None:
         self._held = acquire(directory)
-        self._pid = os.getpid()
         self._clock = clock
         self._open = True
 
     @property
     def _environment(self) -> Environment:
-        # A forked child must not use its parent's environment: it opens its own on first use.
-        if os.getpid() != self._pid:
-            self._held, self._pid = acquire(self._held.path), os.getpid()
+        self._held.check_process()
         if not self._open:
             raise LogError(f"the log in `{self._held.path}` is closed")
         return self._held

@@ -86,7 +86,8 @@ def _expire(environment: Environment, topic: Topic, partition: int, now: int) ->
                         break
                     dropped += head.count
                     state.earliest = parse_key(cursor.key())[2] + head.last_delta + 1
-                    found = cursor.delete()
+                    cursor.delete()
+                    found = bool(cursor.key())
                 else:
                     more = True
             if state.earliest != before:
@@ -121,4 +122,5 @@ def _remove_leftovers(environment: Environment) -> None:
                     if done:
                         txn.delete(mark, db=environment.meta)
                         break
-                    found = cursor.delete()
+                    cursor.delete()
+                    found = bool(cursor.key())

@@ -1,0 +1,273 @@
+"""The embedded log keeps what every topic log promises, and survives what processes do to it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from log_contract import TopicLogContract, some, values
+
+from headrace.errors import AlreadyRunningError, ConfigError, LogError
+from headrace.log import LogConfig, Outgoing, TopicPartition, open_log
+from headrace.log.arrow import ArrowChunk, ArrowOutgoing, to_batch
+from headrace.log.embedded import EmbeddedLog
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EmbeddedLog]:
+    with EmbeddedLog(tmp_path / "log") as opened:
+        yield opened
+
+
+@pytest.fixture
+def name() -> str:
+    return "app"
+
+
+def python(code: str, *args: object) -> subprocess.Popen[str]:
+    """Another process that runs `code`."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+class TestContract(TopicLogContract):
+    pass
+
+
+def test_open_log_takes_the_directory(tmp_path: Path) -> None:
+    log = open_log(LogConfig(directory=str(tmp_path / "new" / "log")))
+    log.create_topic("t")
+    assert log.topics() == {"t": 1}
+    log.close()
+    with pytest.raises(ConfigError, match="directory"):
+        open_log(LogConfig())
+
+
+def test_a_closed_log_says_so(tmp_path: Path) -> None:
+    log = EmbeddedLog(tmp_path)
+    log.close()
+    with pytest.raises(LogError, match="closed"):
+        log.topics()
+
+
+def test_everything_is_there_after_reopening(tmp_path: Path) -> None:
+    with EmbeddedLog(tmp_path) as log:
+        log.create_topic("t", 2, {"retention.ms": "-1"})
+        log.append([some("t", 50)])
+        before = values(log, "t")
+    with EmbeddedLog(tmp_path) as log:
+        assert values(log, "t") == before
+        assert log.describe("t").config == {"retention.ms": "-1"}
+
+
+def test_a_topic_made_anew_has_nothing_of_the_old_one(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    log.append([some("t", 3000)])
+    log.delete_topic("t")
+    log.create_topic("t")
+    assert values(log, "t") == []
+
+
+def test_arrow_batches_go_in_and_come_out(log: EmbeddedLog) -> None:
+    log.create_topic("t", 2)
+    batch = to_batch([b"a", b"b"], [b"1", None], [1, 2], [(("h", b"x"),), ()])
+    outgoing = ArrowOutgoing("t", batch, partitions=1)
+    assert (outgoing.keys, outgoing.headers) == ([b"a", b"b"], [(("h", b"x"),), ()])
+    log.append([outgoing])
+    (chunk,) = log.read({TopicPartition("t", 1): (0, 2)})
+    assert isinstance(chunk, ArrowChunk)
+    assert chunk.batch.equals(batch)
+    assert chunk.values == [b"1", None]
+    with pytest.raises(AttributeError, match="nonsense"):
+        chunk.nonsense  # noqa: B018
+
+
+def test_large_and_many_records_are_split_and_come_back_in_order(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    sizes = [10, 3_000_000, 10, 6_000_000, 2_000_000, *([1] * 60_000)]
+    log.append([Outgoing("t", [b"k"] * len(sizes), [b"x" * size for size in sizes], list(range(len(sizes))))])
+    chunks = list(log.read({TopicPartition("t", 0): (0, len(sizes))}))
+    assert len(chunks) > 4
+    assert [len(value or b"") for chunk in chunks for value in chunk.values] == sizes
+    assert [offset for chunk in chunks for offset in chunk.offsets] == list(range(len(sizes)))
+
+
+def test_small_appends_are_read_as_one_chunk(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    for i in range(30):
+        headers = [(("h", b"x"),)] if i == 7 else None
+        log.append([Outgoing("t", [b"k"], [b"%d" % i], [i], headers)])
+    (chunk,) = log.read({TopicPartition("t", 0): (2, 29)})
+    assert list(chunk.offsets) == list(range(2, 29))
+    assert chunk.headers is not None
+    assert chunk.headers[5] == (("h", b"x"),)
+    assert chunk.headers[6] == ()
+
+
+def test_the_version_changes_with_every_append_only(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    before = log.version()
+    values(log, "t")
+    assert log.version() == before
+    log.append([some("t", 1)])
+    assert log.version() > before
+
+
+def test_a_compacted_topic_wants_keys(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"cleanup.policy": "compact"})
+    with pytest.raises(LogError, match=r"`t` is compacted.*key"):
+        log.append([Outgoing("t", [None], [b"1"], [1])])
+
+
+@pytest.mark.parametrize(
+    ("partitions", "config", "message"),
+    [
+        (0, {}, "at least one partition"),
+        (1, {"cleanup.policy": "shrink"}, "`cleanup.policy`.*'shrink'"),
+        (1, {"retention.ms": "a week"}, "`retention.ms`.*'a week'"),
+    ],
+)
+def test_wrong_settings_are_refused(
+    log: EmbeddedLog, partitions: int, config: dict[str, str], message: str
+) -> None:
+    with pytest.raises(LogError, match=message):
+        log.create_topic("t", partitions, config)
+
+
+def test_a_forked_child_is_told_to_open_the_log_itself(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for attempt in (log.topics, lambda: EmbeddedLog(log.directory)):
+            try:
+                attempt()
+            except BaseException as error:
+                os.write(writing, f"{type(error).__name__}: {error}\n".encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as answers:
+        lines = answers.read().splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("LogError") and "fork" in line for line in lines)
+    log.append([some("t", 1)])
+    assert values(log, "t") == [b"v0"]
+
+
+def test_processes_append_at_the_same_time(log: EmbeddedLog) -> None:
+    log.create_topic("t", 2)
+    code = """
+        import sys
+        from headrace.log import Outgoing
+        from headrace.log.embedded import EmbeddedLog
+        log = EmbeddedLog(sys.argv[1])
+        for i in range(50):
+            log.append([Outgoing("t", [b"k%d" % i], [sys.argv[2].encode()], [i])])
+    """
+    for process in [python(code, log.directory, number) for number in range(3)]:
+        assert process.communicate()[1] == ""
+    assert sorted(filter(None, values(log, "t"))) == [b"0"] * 50 + [b"1"] * 50 + [b"2"] * 50
+
+
+HOLD = """
+    import os, sys, time
+    from headrace.log.embedded import EmbeddedLog
+    publisher = EmbeddedLog(sys.argv[1]).publisher("app")
+    if os.fork() == 0:  # a child must not keep the lock when its parent is gone
+        time.sleep(60)
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_live_holder_is_named_and_a_dead_ones_lock_is_free_at_once(log: EmbeddedLog) -> None:
+    process = python(HOLD, log.directory)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    with pytest.raises(AlreadyRunningError, match=f"process {process.pid} on host"):
+        log.publisher("app")
+    process.kill()
+    process.wait()
+    log.publisher("app").close()
+
+
+PUBLISH = """
+    import sys
+    from headrace.log import Outgoing, Publication, TopicPartition
+    from headrace.log.embedded import EmbeddedLog
+    publisher = EmbeddedLog(sys.argv[1]).publisher("app")
+    number = int(publisher.last_commit() or b"0")
+    while True:
+        number += 1
+        records = [Outgoing(topic, [b"k"] * 100, [b"%d" % number] * 100, [1] * 100) for topic in ("a", "b")]
+        publisher.publish(
+            Publication(records[:1], records[1:], {TopicPartition("in", 0): number}, lambda _: b"%d" % number)
+        )
+        print(number, flush=True)
+"""
+
+
+def test_kill_9_leaves_whole_commits_only(log: EmbeddedLog) -> None:
+    for topic in ("a", "b"):
+        log.create_topic(topic, 2)
+    for pause in (0.0, 0.003, 0.011):
+        process = python(PUBLISH, log.directory)
+        assert process.stdout is not None
+        seen = int(process.stdout.readline())
+        time.sleep(pause)
+        process.kill()
+        seen = max([seen, *map(int, process.communicate()[0].split())])
+        publisher = log.publisher("app")
+        last = int(publisher.last_commit() or b"0")
+        publisher.close()
+        assert last >= seen
+        assert log.positions("app") == {TopicPartition("in", 0): last}
+        expected = sorted(b"%d" % number for number in range(1, last + 1) for _ in range(100))
+        for topic in ("a", "b"):
+            assert sorted(filter(None, values(log, topic))) == expected
+
+
+FILL = """
+    import resource, sys
+    from headrace.errors import LogError
+    from headrace.log import Outgoing
+    from headrace.log.embedded import EmbeddedLog
+    log = EmbeddedLog(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))  # a file system without more room
+    try:
+        while True:
+            log.append([Outgoing("t", [b"k"], [bytes(500_000)], [1])])
+    except LogError as error:
+        print(error)
+"""
+
+
+def test_a_full_disk_is_said_clearly_and_harms_nothing(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    said, trace = python(FILL, log.directory).communicate()
+    assert "is full" in said, trace
+    assert str(log.directory) in said
+    count = len(values(log, "t"))
+    assert count > 0
+    log.append([some("t", 1)])
+    assert len(values(log, "t")) == count + 1
+
+
+def test_a_directory_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogError, match=r"`.*/file"):
+        EmbeddedLog(tmp_path / "file" / "log")
+
+
+def test_a_log_of_another_format_is_refused(tmp_path: Path) -> None:
+    with EmbeddedLog(tmp_path) as log, log._environment.write() as txn:
+        txn.put(b"format", b"99", db=log._environment.meta)
+    with pytest.raises(LogError, match="format '99'"):
+        EmbeddedLog(tmp_path)

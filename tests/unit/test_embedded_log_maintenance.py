@@ -1,0 +1,175 @@
+"""Compaction keeps the newest record of each key at its offset; retention drops the oldest; nothing else is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from log_contract import rows, some, values
+
+from headrace.errors import OffsetOutOfRangeError
+from headrace.log import Outgoing, TopicPartition
+from headrace.log.embedded import EmbeddedLog
+
+COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
+
+
+class Clock:
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def log(tmp_path: Path, clock: Clock) -> Iterator[EmbeddedLog]:
+    with EmbeddedLog(tmp_path / "log", clock=clock) as opened:
+        yield opened
+
+
+def put(log: EmbeddedLog, *records: tuple[bytes, bytes | None]) -> None:
+    keys, contents = zip(*records, strict=True)
+    log.append([Outgoing("t", keys, contents, [1] * len(keys))])
+
+
+def test_the_newest_record_of_each_key_stays_at_its_offset(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, COMPACT)
+    put(log, (b"a", b"1"), (b"b", b"1"), (b"a", b"2"))
+    put(log, (b"c", b"1"), (b"b", b"2"))
+    assert log.maintain().compacted == 2
+    assert rows(log, "t") == [(2, b"a", b"2", 1), (3, b"c", b"1", 1), (4, b"b", b"2", 1)]
+    assert log.earliest([TopicPartition("t", 0)]) == {TopicPartition("t", 0): 0}
+    put(log, (b"a", b"3"))
+    assert rows(log, "t")[-1] == (5, b"a", b"3", 1)
+
+
+def test_ranges_within_gaps(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, COMPACT)
+    put(log, *[(b"a", b"%d" % i) for i in range(10)], (b"b", b"x"))
+    log.maintain()
+    place = TopicPartition("t", 0)
+    assert list(log.read({place: (0, 5)})) == []
+    assert [list(chunk.offsets) for chunk in log.read({place: (3, 10)})] == [[9]]
+    assert [list(chunk.offsets) for chunk in log.read({place: (10, 11)})] == [[10]]
+
+
+def test_tombstones_stay_for_their_time(log: EmbeddedLog, clock: Clock) -> None:
+    log.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": "0.01"})
+    put(log, (b"a", b"1"), (b"b", b"1"), (b"a", None))
+    log.maintain()
+    assert values(log, "t") == [b"1", None]
+    clock.now += 999
+    put(log, (b"c", b"1"))
+    log.maintain()
+    assert values(log, "t") == [b"1", None, b"1"]
+    clock.now += 1
+    put(log, (b"d", b"1"))
+    log.maintain()
+    assert values(log, "t") == [b"1", b"1", b"1"]
+
+
+def test_compaction_waits_until_it_is_worth_it(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, COMPACT)
+    put(log, *[(b"%d" % i, b"1") for i in range(10)])
+    log.maintain()
+    put(log, (b"0", b"2"))
+    assert log.maintain().compacted == 0
+    put(log, *[(b"0", b"3") for _ in range(20)])
+    assert log.maintain().compacted == 21
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=9), max_size=9)
+)
+def test_compaction_never_changes_what_a_table_would_hold(
+    tmp_path_factory: pytest.TempPathFactory, appends: list[list[tuple[int, int]]]
+) -> None:
+    with EmbeddedLog(tmp_path_factory.mktemp("log")) as log:
+        log.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": "0"})
+        table: dict[bytes, bytes | None] = {}
+        for append in appends:
+            changes = [(b"%d" % key, b"%d" % value if value else None) for key, value in append]
+            put(log, *changes)
+            table.update(changes)
+            log.maintain()
+            assert {row[1]: row[2] for row in rows(log, "t")} == table
+            assert len(rows(log, "t")) == len(table)
+
+
+def test_retention_drops_whole_old_entries(log: EmbeddedLog, clock: Clock) -> None:
+    log.create_topic("t", 1, {"retention.ms": "500"})
+    for timestamp in (999_000, 999_600, 1_000_000):
+        log.append([Outgoing("t", [b"k", b"k"], [b"%d" % timestamp] * 2, [timestamp] * 2)])
+    assert log.maintain().expired == 2
+    place = TopicPartition("t", 0)
+    assert log.earliest([place]) == {place: 2}
+    assert [row[0] for row in rows(log, "t")] == [2, 3, 4, 5]
+    with pytest.raises(OffsetOutOfRangeError, match=r"`t`, partition 0: wanted offsets 1 to 3.*2 to 5"):
+        list(log.read({place: (1, 4)}))
+    clock.now += 10_000
+    assert log.maintain().expired == 0, "the newest of a partition's own time stay"
+
+
+def test_history_that_is_replayed_does_not_vanish(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"retention.ms": "500"})
+    log.append([some("t", 3)])
+    log.maintain()
+    assert len(values(log, "t")) == 3
+
+
+def test_without_a_retention_records_stay_for_ever(log: EmbeddedLog, clock: Clock) -> None:
+    log.create_topic("t", 1)
+    log.append([some("t", 3)])
+    clock.now += 10**12
+    log.append([Outgoing("t", [b"k"], [b"new"], [clock.now])])
+    assert log.maintain().expired == 0
+    assert len(values(log, "t")) == 4
+
+
+def test_small_entries_are_joined_without_a_visible_change(log: EmbeddedLog) -> None:
+    log.create_topic("t", 2)
+    for i in range(300):
+        headers = [(("h", b"x"),)] if i % 50 == 0 else None
+        log.append([Outgoing("t", [b"%d" % i], [b"v"], [i], headers)])
+    before = [rows(log, "t", 0), rows(log, "t", 1)]
+    assert log.maintain().joined == 300
+    assert [rows(log, "t", 0), rows(log, "t", 1)] == before
+    assert log.maintain().joined == 0
+    assert log.offsets_for_times({TopicPartition("t", 0): 150}) == {
+        TopicPartition("t", 0): next(row[0] for row in before[0] if row[3] >= 150)
+    }
+
+
+def test_reading_goes_on_while_entries_are_joined(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    for i in range(40):
+        log.append([Outgoing("t", [b"k"], [bytes(600_000)], [i])])
+    for i in range(100):
+        log.append([Outgoing("t", [b"k"], [b"v"], [i])])
+    reading = log.read({TopicPartition("t", 0): (0, 140)})
+    offsets = list(next(reading).offsets)
+    log.maintain()
+    for chunk in reading:
+        offsets += chunk.offsets
+    assert offsets == list(range(140))
+
+
+def test_what_a_deleted_topic_left_is_removed_later(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    log.append([some("t", 3)])
+    environment = log._environment
+    with environment.read() as txn:
+        entries = txn.stat(environment.entries)["entries"]
+    log.delete_topic("t")
+    log.maintain()
+    with environment.read() as txn:
+        assert txn.stat(environment.entries)["entries"] == entries - 1
