@@ -18,6 +18,7 @@ PACKAGE = Path(headrace.serdes.__file__).parents[1]
 LEAVES = {
     "config",
     "errors",
+    "failpoints",
     "handlers",
     "origin",
     "partitioning",
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     "task": TASK,
     "testing": TASK,
     "spark": TASK | {"log"},
-    "app": TASK | {"log", "spark"},
+    "app": TASK | {"log", "spark", "dsl"},
     "query": TASK | {"log", "spark", "app"},
     "dashboard": TASK | {"log", "spark", "app", "query"},
     "cli": TASK | {"log", "spark", "app", "query", "dashboard", "dsl"},
@@ -66,7 +67,7 @@ class Import(NamedTuple):
     at_runtime: bool
     in_function: bool
     explained: bool
-    """A comment in the module says why an import is lazy."""
+    """A comment in the function, or once in the module, says why an import is lazy."""
 
     def __str__(self) -> str:
         return f"{self.module}:{self.line} imports {self.target}"
@@ -79,21 +80,24 @@ def module_name(path: Path) -> str:
 
 def imports_of(path: Path) -> Iterator[Import]:
     source = path.read_text()
-    explained = "# lazy" in source.lower()
+    lines = source.splitlines()
     module = module_name(path)
 
-    def walk(node: ast.AST, *, runtime: bool, function: bool) -> Iterator[Import]:
+    def walk(node: ast.AST, *, runtime: bool, function: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Import | ast.ImportFrom):
+                explained = "# " in function or "# lazy" in source.lower()
                 for target in targets(child):
-                    yield Import(module, target, child.lineno, runtime, function, explained)
+                    yield Import(module, target, child.lineno, runtime, bool(function), explained)
             elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 yield from walk(child, runtime=False, function=function)
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                text = "\n".join(lines[child.lineno - 1 : child.end_lineno])
+                yield from walk(child, runtime=runtime, function=text)
             else:
-                inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-                yield from walk(child, runtime=runtime, function=function or inside)
+                yield from walk(child, runtime=runtime, function=function)
 
-    return walk(ast.parse(source), runtime=True, function=False)
+    return walk(ast.parse(source), runtime=True, function="")
 
 
 def targets(node: ast.Import | ast.ImportFrom) -> list[str]:
