@@ -234,7 +234,11 @@ class KStream(JoinOperations[K, V]):
         fixed_key: bool,
     ) -> KStream[Any, Any]:
         prefix = "KSTREAM-PROCESSVALUES-" if fixed_key else "KSTREAM-PROCESSOR-"
-        node_name, origin = self._blueprint.name(prefix, name), caller()
+        origin = caller()
+        if name is not None:
+            check_name(name, "name", origin)
+        # Unlike elsewhere, a name that is given here uses up no number.
+        node_name = self._blueprint.namer.node(prefix) if name is None else name
         check_supplier(supplier, node_name, origin)
         outputs = hints.processor_output(supplier)
         node = Operation(

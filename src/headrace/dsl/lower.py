@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from functools import singledispatch
 
@@ -36,15 +35,33 @@ def lower(graph: Graph) -> Topology:
 def _in_order(graph: Graph) -> Iterator[LogicalNode]:
     children = graph.children()
     waiting = {number: len(node.parents) for number, node in graph.nodes.items()}
-    ready = [(node.priority, number) for number, node in graph.nodes.items() if not node.parents]
-    heapq.heapify(ready)
+    ready = {(node.priority, number) for number, node in graph.nodes.items() if not node.parents}
+    missing = {store for node in graph.nodes.values() for store in _stores(node)}
     while ready:
-        _, number = heapq.heappop(ready)
-        yield graph.nodes[number]
-        for child in children[number]:
+        # The first whose stores are there; if none is, the first of all, and the topology names the missing store.
+        order = sorted(ready)
+        place = next((place for place in order if missing.isdisjoint(_reads(graph, place))), order[0])
+        ready.remove(place)
+        node = graph.nodes[place[1]]
+        missing.difference_update(_stores(node))
+        yield node
+        for child in children[node.id]:
             waiting[child] -= 1
             if not waiting[child]:
-                heapq.heappush(ready, (graph.nodes[child].priority, child))
+                ready.add((graph.nodes[child].priority, child))
+
+
+def _stores(node: LogicalNode) -> tuple[str, ...]:
+    if isinstance(node, Operation):
+        return tuple(store.name for store in node.stores)
+    if isinstance(node, StateStore) or (isinstance(node, TableSource) and node.materialized):
+        return (node.store.name,)
+    return ()
+
+
+def _reads(graph: Graph, place: tuple[int, int]) -> tuple[str, ...]:
+    node = graph.nodes[place[1]]
+    return node.reads if isinstance(node, Operation) else ()
 
 
 @singledispatch

@@ -25,13 +25,20 @@ def merge_sources(graph: Graph) -> Graph:
                 renamed[node.name] = main.name
 
     def change(node: LogicalNode) -> LogicalNode:
-        node = replace(node, parents=tuple(dict.fromkeys(replaced.get(p, p) for p in node.parents)))
+        node = replace(node, parents=_without(node.parents, replaced))
         if isinstance(node, Operation) and node.joined_sources:
             sources = frozenset(renamed.get(source, source) for source in node.joined_sources)
             return replace(node, joined_sources=sources)
         return node
 
     return Graph({number: change(node) for number, node in graph.nodes.items() if number not in replaced})
+
+
+def _without(parents: tuple[int, ...], replaced: dict[int, int]) -> tuple[int, ...]:
+    # A parent that takes over comes last, as in Kafka Streams.
+    moved = [replaced[parent] for parent in sorted(parents) if parent in replaced]
+    kept = [parent for parent in parents if parent not in replaced]
+    return tuple(dict.fromkeys(kept + moved))
 
 
 def _check_same(main: StreamSource, other: StreamSource, topic: str) -> None:
