@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from headrace.errors import MissingSerdeError
@@ -27,6 +28,15 @@ class WindowedSerde(Serde[Windowed[K]]):
 
     def __init__(self, inner: Serde[K] | None) -> None:
         self.inner = inner
+        if inner is not None:
+            # Called for every record: everything they need is looked up once, here.
+            self._use(self._writer(inner.serialize), self._reader(inner.deserialize))
+
+    def serialize(self, value: Windowed[K]) -> bytes:
+        raise _without_inner()
+
+    def deserialize(self, data: bytes) -> Windowed[K]:
+        raise _without_inner()
 
     def key_bytes(self, data: bytes) -> bytes:
         """The inner key's bytes: they alone decide the partition."""
@@ -36,10 +46,15 @@ class WindowedSerde(Serde[Windowed[K]]):
         """The same windows around keys of another serde."""
         raise TypeError(f"{type(self).__name__} does not define `with_inner`")
 
-    def _inner(self) -> Serde[K]:
-        if self.inner is None:
-            raise MissingSerdeError("the key inside the window has no serde: pass one to the windowed serde")
-        return self.inner
+    def _writer(self, write: Callable[[K], bytes]) -> Callable[[Windowed[K]], bytes]:
+        raise TypeError(f"{type(self).__name__} does not define `_writer`")
+
+    def _reader(self, read: Callable[[bytes], K]) -> Callable[[bytes], Windowed[K]]:
+        raise TypeError(f"{type(self).__name__} does not define `_reader`")
+
+
+def _without_inner() -> MissingSerdeError:
+    return MissingSerdeError("the key inside the window has no serde: pass one to the windowed serde")
 
 
 class TimeWindowedSerde(WindowedSerde[K]):
@@ -54,20 +69,29 @@ class TimeWindowedSerde(WindowedSerde[K]):
     suffix = 8
 
     def __init__(self, inner: Serde[K] | None, size_ms: int) -> None:
-        super().__init__(inner)
         self.size_ms = size_ms
-
-    def serialize(self, value: Windowed[K]) -> bytes:
-        return self._inner().serialize(value.key) + _LONG.pack(value.start)
-
-    def deserialize(self, data: bytes) -> Windowed[K]:
-        if len(data) < 8:
-            raise ValueError(f"expected a key and 8 bytes of a window's start, got {len(data)} bytes")
-        start: int = _LONG.unpack_from(data, len(data) - 8)[0]
-        return Windowed(self._inner().deserialize(data[:-8]), start, min(start + self.size_ms, _MAX_LONG))
+        super().__init__(inner)
 
     def with_inner(self, inner: Serde[K]) -> TimeWindowedSerde[K]:
         return TimeWindowedSerde(inner, self.size_ms)
+
+    def _writer(self, write: Callable[[K], bytes]) -> Callable[[Windowed[K]], bytes]:
+        pack = _LONG.pack
+        return lambda windowed: write(windowed[0]) + pack(windowed[1])
+
+    def _reader(self, read: Callable[[bytes], K]) -> Callable[[bytes], Windowed[K]]:
+        unpack, size_ms = _LONG.unpack, self.size_ms
+
+        def deserialize(data: bytes) -> Windowed[K]:
+            if len(data) < 8:
+                raise ValueError(f"expected a key and 8 bytes of a window's start, got {len(data)} bytes")
+            start: int = unpack(data[-8:])[0]
+            return Windowed(read(data[:-8]), start, min(start + size_ms, _MAX_LONG))
+
+        return deserialize
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (TimeWindowedSerde, (self.inner, self.size_ms))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -94,17 +118,26 @@ class SessionWindowedSerde(WindowedSerde[K]):
 
     suffix = 16
 
-    def serialize(self, value: Windowed[K]) -> bytes:
-        return self._inner().serialize(value.key) + _TWO_LONGS.pack(value.end, value.start)
-
-    def deserialize(self, data: bytes) -> Windowed[K]:
-        if len(data) < 16:
-            raise ValueError(f"expected a key and 16 bytes of a session's times, got {len(data)} bytes")
-        end, start = _TWO_LONGS.unpack_from(data, len(data) - 16)
-        return Windowed(self._inner().deserialize(data[:-16]), start, end)
-
     def with_inner(self, inner: Serde[K]) -> SessionWindowedSerde[K]:
         return SessionWindowedSerde(inner)
+
+    def _writer(self, write: Callable[[K], bytes]) -> Callable[[Windowed[K]], bytes]:
+        pack = _TWO_LONGS.pack
+        return lambda windowed: write(windowed[0]) + pack(windowed[2], windowed[1])
+
+    def _reader(self, read: Callable[[bytes], K]) -> Callable[[bytes], Windowed[K]]:
+        unpack = _TWO_LONGS.unpack
+
+        def deserialize(data: bytes) -> Windowed[K]:
+            if len(data) < 16:
+                raise ValueError(f"expected a key and 16 bytes of a session's times, got {len(data)} bytes")
+            end, start = unpack(data[-16:])
+            return Windowed(read(data[:-16]), start, end)
+
+        return deserialize
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (SessionWindowedSerde, (self.inner,))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SessionWindowedSerde) and self.inner == other.inner
