@@ -1,0 +1,290 @@
+"""`TopologyTestDriver`: a whole topology in this process, one record at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from types import MappingProxyType, TracebackType
+from typing import Any
+
+from headrace.config import StreamsConfig
+from headrace.errors import StoreError
+from headrace.log.base import Chunk
+from headrace.origin import caller
+from headrace.record import Headers, TaskId
+from headrace.resolve import check_serdes
+from headrace.state import (
+    Changelog,
+    KeyValueStore,
+    MemoryBackend,
+    SessionStore,
+    Store,
+    TimestampedKeyValueStore,
+    TimestampedWindowStore,
+    WindowStore,
+)
+from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
+from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
+from headrace.testing.serdes import TopicSerdes
+from headrace.testing.stores import plain
+from headrace.testing.topics import TestInputTopic, TestOutputTopic
+from headrace.topology.nodes import SourceNode, SubTopology
+from headrace.topology.stores import StoreSpec
+from headrace.topology.topology import Topology
+
+RawRecord = tuple[bytes | None, bytes | None, int, Headers]
+
+
+class TopologyTestDriver:
+    """Runs a topology without Spark, Kafka or threads: pipe records in, read what comes out, look into stores.
+
+    All sub-topologies run as one task with one partition, repartition topics loop straight back, and the wall clock
+    stands still until `advance_wall_clock_time` moves it.
+
+    >>> from headrace import StreamsBuilder
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("words", value=str).group_by_key().count(store="counts").to_stream().to("out")
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     words = driver.input("words")
+    ...     words.pipe("a", "x", timestamp=1)
+    ...     words.pipe("a", "y", timestamp=2)
+    ...     print(driver.output("out").read_key_values(), driver.store("counts").get("a"))
+    [('a', 1), ('a', 2)] 2
+    """
+
+    __test__ = False  # pytest, this is not a test
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig | None = None,
+        *,
+        initial_wall_clock_time: Time | None = None,
+    ) -> None:
+        self.config = StreamsConfig(application_id="topology-test-driver") if config is None else config
+        self._clock = ManualClock(initial_wall_clock_time)
+        self._serdes = TopicSerdes(topology, self.config)
+        self._produced: dict[str, deque[RawRecord]] = {}
+        self._offsets: dict[str, int] = {}
+        self._queues: dict[str, deque[RawRecord]] = {}
+        self._output = Output(partitions=lambda topic: 1)
+        global_nodes = topology.global_stores
+        specs = (*topology.stores.values(), *(node.store for node in global_nodes))
+        check_serdes(topology.nodes.values(), specs, self.config)
+        self._global_stores: dict[str, Store] = {}
+        self._global_tasks: dict[str, StreamTask] = {}
+        for node in global_nodes:
+            moment = Moment()
+            opened = self._open([node.store], moment)
+            self._global_stores.update(opened)
+            task = self._task(global_sub_topology(node), opened, moment, frozenset())
+            self._global_tasks.update(dict.fromkeys(node.source.topics, task))
+        moment = Moment()
+        self._stores = self._open(topology.stores.values(), moment)
+        hidden = {name for node in global_nodes for name in (node.source.name, node.processor.name)}
+        nodes = tuple(node for name, node in topology.nodes.items() if name not in hidden)
+        whole = SubTopology(0, nodes, tuple(topology.stores.values()))
+        self._main = self._task(whole, self._stores, moment, topology.old_values)
+        self._order = {
+            topic: number
+            for number, source in enumerate(node for node in nodes if isinstance(node, SourceNode))
+            for topic in source.topics
+        }
+        self._complete()
+
+    # topics ---------------------------------------------------------------------------------------------------------
+
+    def input(
+        self,
+        topic: str,
+        key: Any = None,
+        value: Any = None,
+        *,
+        start: Time | None = None,
+        auto_advance: timedelta = timedelta(0),
+    ) -> TestInputTopic[Any, Any]:
+        """A topic to pipe records into. `key` and `value` are types or serdes; by default what the source reads.
+
+        Records without a timestamp get `start` (by default the wall clock), moved by `auto_advance` each time.
+        """
+        return TestInputTopic(
+            self,
+            topic,
+            self._serdes.of_input(topic, key, value),
+            self._clock() if start is None else to_milliseconds(start, "start"),
+            forward_milliseconds(auto_advance, "auto_advance"),
+        )
+
+    create_input_topic = input
+
+    def output(self, topic: str, key: Any = None, value: Any = None) -> TestOutputTopic[Any, Any]:
+        """A topic to read results from. `key` and `value` are types or serdes; by default what the sink writes."""
+        return TestOutputTopic(self, topic, self._serdes.of_output(topic, key, value))
+
+    create_output_topic = output
+
+    def produced_topic_names(self) -> frozenset[str]:
+        """Every topic that was written, changelogs and repartition topics included."""
+        return frozenset(self._produced)
+
+    def produced(self, topic: str) -> deque[RawRecord]:
+        """What was written to a topic and not read yet, as bytes."""
+        return self._produced.get(topic) or deque()
+
+    def pipe_bytes(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()
+    ) -> None:
+        """Process one record as it is in the topic: for poison records, or bytes from elsewhere."""
+        self._feed(topic, (key, value, timestamp, headers))
+        self._complete()
+
+    # time -----------------------------------------------------------------------------------------------------------
+
+    def advance_wall_clock_time(self, duration: timedelta) -> None:
+        """Move the wall clock, and fire the punctuators that are then due (each once)."""
+        self._clock.advance(duration)
+        self._main.punctuate(self._clock())
+        self._complete()
+
+    # stores ---------------------------------------------------------------------------------------------------------
+
+    def store(self, name: str) -> Any:
+        """A store by name, with plain values; raises StoreError when there is none."""
+        return plain(self._found(name))
+
+    def get_state_store(self, name: str) -> Any:
+        """A store by name, as processors see it."""
+        return self._found(name)
+
+    def get_all_state_stores(self) -> Mapping[str, Store]:
+        """Every store by name, as processors see them."""
+        return MappingProxyType({**self._stores, **self._global_stores})
+
+    def get_key_value_store(self, name: str) -> Any:
+        """A key-value store with plain values, whether it keeps timestamps or not."""
+        return plain(self._of_kind(name, KeyValueStore, TimestampedKeyValueStore))
+
+    def get_timestamped_key_value_store(self, name: str) -> TimestampedKeyValueStore[Any, Any]:
+        """A key-value store with values and timestamps."""
+        found: TimestampedKeyValueStore[Any, Any] = self._of_kind(name, TimestampedKeyValueStore)
+        return found
+
+    def get_window_store(self, name: str) -> Any:
+        """A window store with plain values, whether it keeps timestamps or not."""
+        return plain(self._of_kind(name, WindowStore, TimestampedWindowStore))
+
+    def get_timestamped_window_store(self, name: str) -> TimestampedWindowStore[Any, Any]:
+        """A window store with values and timestamps."""
+        found: TimestampedWindowStore[Any, Any] = self._of_kind(name, TimestampedWindowStore)
+        return found
+
+    def get_session_store(self, name: str) -> SessionStore[Any, Any]:
+        """A session store."""
+        found: SessionStore[Any, Any] = self._of_kind(name, SessionStore)
+        return found
+
+    # life -----------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the processors and stores; what was written can still be read."""
+        try:
+            self._main.close()
+            for task in self._global_tasks.values():
+                task.close()
+            self._capture()
+        finally:
+            for store in self.get_all_state_stores().values():
+                store.close()
+
+    def __enter__(self) -> TopologyTestDriver:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # inside ---------------------------------------------------------------------------------------------------------
+
+    def _open(self, specs: Any, moment: Moment) -> dict[str, Store]:
+        return open_stores(
+            specs,
+            self.config,
+            moment,
+            backend=lambda spec: MemoryBackend(),
+            changelog=self._changelog,
+        )
+
+    def _changelog(self, spec: StoreSpec) -> Changelog | None:
+        if spec.changelog_topic is not None:
+            return None
+        return self._writer(f"{self.config.application_id}-{spec.name}-changelog")
+
+    def _writer(self, topic: str) -> Callable[[bytes, bytes | None, int], None]:
+        def write(key: bytes, value: bytes | None, timestamp: int) -> None:
+            self._produced.setdefault(topic, deque()).append((key, value, timestamp, ()))
+
+        return write
+
+    def _task(
+        self, sub: SubTopology, stores: Mapping[str, Store], moment: Moment, old_values: frozenset[str]
+    ) -> StreamTask:
+        return StreamTask(
+            sub,
+            TaskId(0, 0),
+            application_id=self.config.application_id,
+            stores=stores,
+            global_stores=self._global_stores,
+            output=self._output,
+            config=self.config,
+            clock=self._clock,
+            old_values=old_values,
+            moment=moment,
+        )
+
+    def _feed(self, topic: str, record: RawRecord) -> None:
+        if topic in self._global_tasks:
+            self._run(self._global_tasks[topic], topic, record)
+        else:
+            self._queues.setdefault(topic, deque()).append(record)
+
+    def _complete(self) -> None:
+        """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
+        self._capture()
+        while waiting := [topic for topic, queue in self._queues.items() if queue]:
+            topic = min(waiting, key=lambda name: (self._queues[name][0][2], self._order.get(name, -1), name))
+            self._run(self._main, topic, self._queues[topic].popleft())
+            self._capture()
+
+    def _run(self, task: StreamTask, topic: str, record: RawRecord) -> None:
+        key, value, timestamp, headers = record
+        offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
+        task.process([Chunk(topic, 0, [offset], [timestamp], [key], [value], [headers] if headers else None)])
+
+    def _capture(self) -> None:
+        for taken in self._output.take():
+            name = f"{self.config.application_id}-{taken.topic}" if taken.repartition else taken.topic
+            headers = taken.headers or [()] * len(taken)
+            records = list(zip(taken.keys, taken.values, taken.timestamps, headers, strict=True))
+            self._produced.setdefault(name, deque()).extend(records)
+            if taken.repartition or self._serdes.source(taken.topic) is not None:
+                for record in records:
+                    self._feed(taken.topic, record)
+
+    def _found(self, name: str) -> Any:
+        stores = self.get_all_state_stores()
+        if name not in stores:
+            known = ", ".join(f"`{store}`" for store in sorted(stores)) or "none"
+            raise StoreError(f"there is no store `{name}`; the topology has: {known}", origin=caller())
+        return stores[name]
+
+    def _of_kind(self, name: str, *kinds: type[Any]) -> Any:
+        found = self._found(name)
+        if not isinstance(found, kinds):
+            wanted = " or ".join(f"`{kind.__name__}`" for kind in kinds)
+            raise StoreError(
+                f"the store `{name}` is a `{type(found).__name__}`, not a {wanted}: use its own getter, or `store`",
+                origin=caller(),
+            )
+        return found
