@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import describe_more_cases  # noqa: F401 - adds its cases
 import pytest
 from describe_cases import CASES
 

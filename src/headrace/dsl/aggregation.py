@@ -101,13 +101,13 @@ def plus(key: object, left: int, right: int) -> int:
 
 
 class ReduceValue:
-    """A reducer as an aggregator: the first value is the aggregate."""
+    """A reducer as an aggregator; the first value never gets here, it is the aggregate."""
 
     def __init__(self, reducer: Callable[[Any, Any], Any]) -> None:
         self._reducer = reducer
 
     def __call__(self, key: object, value: Any, so_far: Any) -> Any:
-        return value if so_far is None else self._reducer(so_far, value)
+        return self._reducer(so_far, value)
 
 
 class ReduceSessions:
@@ -117,4 +117,4 @@ class ReduceSessions:
         self._reducer = reducer
 
     def __call__(self, key: object, left: Any, right: Any) -> Any:
-        return right if left is None else self._reducer(left, right)
+        return self._reducer(left, right)

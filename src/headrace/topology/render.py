@@ -34,7 +34,7 @@ def data(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) 
 
 def mermaid(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) -> str:
     """A flowchart: topics as pipes, stores as cylinders, a box around each sub-topology."""
-    chart = _Chart()
+    chart = _Chart({node.store.name for node in global_stores})
     for sub in subs:
         chart.box(f"Sub-topology {sub.id}", sub.nodes)
     for node in global_stores:
@@ -43,7 +43,8 @@ def mermaid(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode
 
 
 class _Chart:
-    def __init__(self) -> None:
+    def __init__(self, global_stores: set[str]) -> None:
+        self._global_stores = global_stores
         self.boxes: list[str] = []
         self.edges: list[str] = []
         self.topics: dict[str, str] = {}
@@ -59,6 +60,9 @@ class _Chart:
             if isinstance(node, ProcessorNode):
                 stores |= dict.fromkeys(node.stores)
                 self.edges += [f"  {here} <--> {self._id('store', store)}" for store in node.stores]
+                looked_up = getattr(node.operator, "store", None)
+                if looked_up in self._global_stores and looked_up not in node.stores:
+                    self.edges.append(f"  {self._id('store', looked_up)} -.-> {here}")
             elif isinstance(node, SourceNode):
                 self.edges += [f"  {self._topic(topic)} --> {here}" for topic in _topics(node)]
             else:

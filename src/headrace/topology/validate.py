@@ -89,13 +89,10 @@ def check_global_topics(sinks: Iterable[SinkNode], stores: Iterable[GlobalStoreN
 def check_new_store(
     spec: StoreSpec, stores: Mapping[str, StoreSpec], global_stores: Mapping[str, GlobalStoreNode]
 ) -> None:
-    """A store's name must be new, unless it is the very same store."""
-    other = stores.get(spec.name)
-    if spec.name in global_stores:
-        other = global_stores[spec.name].store
-    elif other == spec:
-        return
-    if other is not None:
+    """A store's name must be new, unless it is the very same store: two that look alike would mix their rows."""
+    shared = global_stores.get(spec.name)
+    other = stores.get(spec.name) if shared is None else shared.store
+    if other is not None and (other is not spec or shared is not None):
         raise DuplicateNameError(
             f"the store name `{spec.name}` is already taken by the store made at {other.origin}: choose another name",
             node=spec.name,
