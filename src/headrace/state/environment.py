@@ -1,0 +1,292 @@
+"""LMDB environments of local stores: one per process and path, reopened after a fork, checked before use."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import lmdb
+
+from headrace.errors import StoreError
+from headrace.state.probe import is_readable
+from headrace.state.seal import SealFile, boot_id
+
+MAP_SIZE: Final = 256 * 1024**3
+"""Address space, not disk: the file grows as it is filled, and the map when it is full."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+logger = logging.getLogger("headrace")
+
+_open: dict[str, Environment] = {}
+_left_by_fork: list[Any] = []  # never freed: closing them would touch the parent's locks
+
+
+class User(Protocol):
+    """Who has read transactions open in an environment."""
+
+    def unbind(self) -> None:
+        """End them; they may be begun again."""
+        ...
+
+    def abandon(self) -> list[Any]:
+        """In the child of a fork: hand them over, without ending them."""
+        ...
+
+
+class Environment:
+    """One LMDB environment and its databases. Get it with `acquire`, give it back with `release`."""
+
+    def __init__(self, path: Path, key: str, map_size: int, boot: str, reading: bool) -> None:
+        self.path = path
+        self.is_fresh = False
+        """Whether opening it found nothing, or nothing that could be trusted."""
+        self.lost: str | None = None
+        """Why what was there was thrown away."""
+        self._key = key
+        self._users: list[User] = []
+        self._databases: dict[str, Any] = {}
+        self._seal = SealFile(path, boot)
+        self._wrote = False
+        self._env: Any = self._start(map_size, reading)
+        self._identity = self._file_identity()
+
+    def _start(self, map_size: int, reading: bool) -> Any:
+        self.path.mkdir(parents=True, exist_ok=True)
+        with _guard(self.path):
+            verdict = self._seal.judge()
+            if verdict == "doubtful" and not is_readable(self.path):
+                verdict, self.lost = "lost", "its file is damaged"
+            elif verdict == "lost":
+                self.lost = "the machine went down before it was closed"
+            if reading and verdict in ("new", "lost"):
+                raise StoreError(
+                    f"the store in `{self.path}` cannot be read ({self.lost or 'there is no file'}): "
+                    "it is made anew when its task runs next"
+                )
+            if verdict in ("new", "lost"):
+                self._wipe()
+            try:
+                env = _lmdb_open(self.path, map_size)
+            except lmdb.Error as error:
+                self.lost = f"LMDB cannot open it ({error})"
+                self._wipe()
+                env = _lmdb_open(self.path, map_size)
+            if self.is_fresh:
+                self._seal.write()
+        env.reader_check()
+        if self.lost:
+            logger.warning("local store `%s` is thrown away: %s", self.path, self.lost)
+        return env
+
+    def _wipe(self) -> None:
+        self.is_fresh = True
+        for name in ("data.mdb", "lock.mdb"):
+            (self.path / name).unlink(missing_ok=True)
+        self._seal.write()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this is still the file at the path, in the process that opened it."""
+        return self._env is not None and self._identity == self._file_identity()
+
+    def abandon(self) -> None:
+        """In the child of a fork: forget the parent's environment without closing it."""
+        transactions = [user.abandon() for user in self._users]
+        _left_by_fork.append((self._env, self._databases, transactions))
+        self._env = None
+
+    def reader_check(self) -> int:
+        """Free the places of readers that were killed; they would keep old pages from being used again."""
+        return int(self._env.reader_check())
+
+    def read(self) -> Any:
+        """A read transaction; the caller ends it."""
+        if self._env is None:
+            raise self._forked()
+        try:
+            return self._env.begin()
+        except lmdb.MapResizedError:
+            self._remap(0)
+            return self._env.begin()
+
+    @contextmanager
+    def write(self) -> Iterator[Any]:
+        """A write transaction: committed at the end of the block, aborted by an exception."""
+        txn = self._begin_write()
+        try:
+            self._seal.break_clean()
+            yield txn
+            txn.commit()
+        except lmdb.MapFullError:
+            txn.abort()
+            raise
+        except lmdb.Error as error:
+            txn.abort()
+            raise self._explain(error) from error
+        except BaseException:
+            txn.abort()
+            raise
+        self._seal.write()
+
+    def _begin_write(self) -> Any:
+        if self._env is None:
+            raise self._forked()
+        self._wrote = True
+        try:
+            return self._env.begin(write=True)
+        except lmdb.MapResizedError:
+            self._remap(0)
+            return self._env.begin(write=True)
+
+    def grow(self) -> None:
+        """Double the map, after a write found it full."""
+        self._remap(2 * self._env.info()["map_size"])
+
+    def _remap(self, size: int) -> None:
+        # A transaction of this process that is open now would read unmapped memory.
+        for user in self._users:
+            user.unbind()
+        self._env.set_mapsize(size)
+
+    def databases(self, names: Iterable[str], *, create: bool = True) -> dict[str, Any]:
+        """The handles of databases; those that do not exist are made, or left out.
+
+        A handle is good only if the transaction that opened it was committed, so that is done apart from others.
+        """
+        missing = [name for name in names if name not in self._databases]
+        if missing:
+            txn = self._begin_write() if create else self.read()
+            opened: dict[str, Any] = {}
+            try:
+                for name in missing:
+                    with suppress(lmdb.NotFoundError):
+                        opened[name] = self._env.open_db(name.encode(), txn=txn, create=create)
+                txn.commit()
+            except lmdb.Error as error:
+                txn.abort()
+                raise self._explain(error) from error
+            self._databases.update(opened)
+            if create:
+                self._seal.write()
+        return {name: self._databases[name] for name in names if name in self._databases}
+
+    def names(self) -> list[str]:
+        """The names of all databases there are."""
+        txn = self.read()
+        try:
+            return [bytes(name).decode() for name, _ in txn.cursor()]
+        finally:
+            txn.abort()
+
+    def close(self) -> None:
+        """Write everything to disk, seal it as clean, and close."""
+        if self._env is None:
+            return
+        try:
+            if self._wrote and self.is_current:
+                with self._alone():
+                    self._env.sync(True)
+                    self._seal.write(clean=True)
+        finally:
+            self._env.close()
+            self._env = None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No process writes meanwhile, so that what is sealed is what was synced."""
+        txn = self._begin_write()
+        try:
+            yield
+        finally:
+            txn.abort()
+
+    def _forked(self) -> StoreError:
+        return StoreError(f"the store in `{self.path}` was opened before a fork: open it in this process")
+
+    def _file_identity(self) -> tuple[int, int] | None:
+        try:
+            stat = (self.path / "data.mdb").stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+    def _explain(self, error: lmdb.Error) -> StoreError:
+        if error.code in _NO_ROOM or "No space left" in str(error) or "File too large" in str(error):
+            free = os.statvfs(self.path)
+            return StoreError(
+                f"the disk under `{self.path}` has no room for this commit ({free.f_bavail * free.f_frsize:,} bytes "
+                "free; it needs about twice the size of the changes): make room, or set `state_dir` to a larger "
+                "disk; the last commit is intact"
+            )
+        return StoreError(
+            f"the store in `{self.path}` could not be written: {error}; the last commit is intact"
+        )
+
+
+def acquire(
+    path: Path, user: User, *, map_size: int = MAP_SIZE, boot: str | None = None, reading: bool = False
+) -> Environment:
+    """The environment at a path; opened, and its file checked, if this process has not got it yet.
+
+    A file that cannot be trusted is thrown away; one who only reads gets a StoreError instead.
+    """
+    key = os.path.realpath(path)
+    found = _open.get(key)
+    if found is not None and not found.is_current:
+        # Another process found it damaged and began anew: nobody may go on with the old file.
+        found.close()
+        del _open[key]
+        found = None
+    if found is None:
+        found = _open[key] = Environment(path, key, map_size, boot or boot_id(), reading)
+    found._users.append(user)
+    return found
+
+
+def release(environment: Environment, user: User) -> None:
+    """Give an environment back; the last one to do so closes it."""
+    environment._users[:] = [other for other in environment._users if other is not user]
+    if not environment._users:
+        if _open.get(environment._key) is environment:
+            del _open[environment._key]
+        environment.close()
+
+
+@contextmanager
+def _guard(path: Path) -> Iterator[None]:
+    """One process at a time decides whether a file is to be kept."""
+    guard = os.open(path / "guard", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(guard)
+
+
+def _lmdb_open(path: Path, map_size: int) -> Any:
+    return lmdb.open(
+        str(path),
+        map_size=map_size,
+        max_dbs=512,
+        max_readers=1024,
+        max_spare_txns=4,
+        sync=False,
+        metasync=False,
+        writemap=False,
+        lock=True,
+    )
+
+
+def _after_fork() -> None:
+    for environment in _open.values():
+        environment.abandon()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)

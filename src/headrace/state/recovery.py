@@ -1,0 +1,155 @@
+"""Bringing local stores to what the log says is true, with as little work as possible."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from headrace.errors import OffsetOutOfRangeError
+from headrace.state.disk import Disk
+from headrace.state.replay import replay
+from headrace.state.stamps import Accepted, Held, ReadChangelog, Recovery, Stamp, layout
+from headrace.topology.stores import StoreSpec
+
+# A catch-up is written to disk in portions of this size, and goes on from there after a crash.
+_PORTION_RECORDS = 100_000
+_PORTION_BYTES = 32 * 1024 * 1024
+
+_Kind: TypeAlias = Literal["same", "undone", "caught_up", "rebuilt", "empty"]
+
+
+class Recoverer:
+    """Decides, from what the files hold and what the log says, how to get from the one to the other.
+
+    The stamp is the accepted one: nothing to do. Otherwise the last local commit is taken back if that is possible:
+    its base was an accepted one. From there the changelogs are read from the base's ends to the accepted ends. What
+    is of another incarnation, damaged, too old or of unknown origin is thrown away and read from the start.
+    """
+
+    def __init__(
+        self,
+        disk: Disk,
+        specs: Mapping[str, StoreSpec],
+        clock: Callable[[], int],
+        stale_after_ms: int,
+    ) -> None:
+        self._disk = disk
+        self._specs = specs
+        self._clock = clock
+        self._stale_after_ms = stale_after_ms
+        self._layouts = {name: layout(spec) for name, spec in specs.items()}
+
+    def recover(self, accepted: Accepted, read_changelog: ReadChangelog) -> Recovery:
+        """Bring the stores to what is accepted."""
+        started = time.perf_counter()
+        disk = self._disk
+        kind, ends = self._go_back(disk.open(), accepted)
+        ends = self._drop_outdated(ends)
+        records = size = 0
+        if self._is_behind(ends, accepted):
+            if kind != "rebuilt":
+                kind = "caught_up"
+            try:
+                records, size = self._fill(ends, accepted, read_changelog)
+            except OffsetOutOfRangeError:
+                if not any(ends.values()):
+                    raise
+                kind = "rebuilt"
+                disk.clear()
+                records, size = self._fill({}, accepted, read_changelog)
+        elif kind == "rebuilt" and accepted.stamp is None:
+            kind = "empty"
+        disk.bind()
+        disk.load_marks()
+        return Recovery(kind, records, size, time.perf_counter() - started)
+
+    def held(self, stamp: Stamp | None) -> Held:
+        """What is held after a commit: to be completed with its base or its ends."""
+        return Held(stamp, layouts=self._layouts, written_ms=self._clock())
+
+    def _go_back(self, held: Held, accepted: Accepted) -> tuple[_Kind, dict[str, int]]:
+        """Go back as far as must be; returns the changelog ends to go on from."""
+        if _holds(held, accepted):
+            return "same", dict(accepted.ends)
+        kind: _Kind = "rebuilt"
+        if held.base is not None:
+            held, kind = self._disk.undo(), "undone"
+            if _holds(held, accepted):
+                return kind, dict(accepted.ends)
+        if held.ends is not None and self._may_catch_up(held, accepted):
+            return "rebuilt" if held.stamp is None else "caught_up", dict(held.ends)
+        if held.stamp is not None or held.filling or held.ends is None:
+            self._disk.clear()
+        return "rebuilt", {}
+
+    def _may_catch_up(self, held: Held, accepted: Accepted) -> bool:
+        if accepted.stamp is None or held.ends is None:
+            return False
+        if any(end > accepted.ends.get(name, 0) for name, end in held.ends.items() if name in self._specs):
+            return False
+        if held.stamp is None:
+            return True
+        if held.stamp.incarnation != accepted.stamp.incarnation or held.stamp.commit > accepted.stamp.commit:
+            return False
+        if held.stamp.commit == accepted.stamp.commit and not held.filling:
+            return False
+        # Tombstones are compacted away after a time: a copy from before would keep deleted keys.
+        return self._clock() - held.written_ms <= self._stale_after_ms
+
+    def _drop_outdated(self, ends: dict[str, int]) -> dict[str, int]:
+        """Empty the stores whose layout has changed, and those that are no longer part of the task."""
+        held = self._disk.held
+        outdated = {name for name, old in held.layouts.items() if self._layouts.get(name) != old}
+        if outdated:
+            self._disk.clear(outdated)
+        new = self._layouts.keys() - held.layouts.keys()
+        return {name: end for name, end in ends.items() if name not in outdated | new}
+
+    def _is_behind(self, ends: Mapping[str, int], accepted: Accepted) -> bool:
+        if accepted.stamp is None:
+            return False
+        held = self._disk.held
+        if held.stamp != accepted.stamp or held.filling or held.layouts != self._layouts:
+            return True
+        return any(ends.get(name, 0) < end for name, end in accepted.ends.items() if name in self._specs)
+
+    def _fill(
+        self, ends: Mapping[str, int], accepted: Accepted, read_changelog: ReadChangelog
+    ) -> tuple[int, int]:
+        disk = self._disk
+        disk.bind()
+        disk.load_marks()
+        reached = {name: end for name, end in ends.items() if name in self._specs}
+        held = self.held(accepted.stamp)
+        records = size = unwritten = unwritten_size = 0
+        for name, end in accepted.ends.items():
+            start = reached.get(name, 0)
+            if name not in self._specs or start >= end:
+                continue
+            apply = replay(self._specs[name], disk.backends[name])
+            for chunk in read_changelog(name, start, end):
+                for key, value, timestamp in zip(chunk.keys, chunk.values, chunk.timestamps, strict=True):
+                    if key is not None:
+                        apply(key, value, timestamp)
+                        unwritten_size += len(key) + (0 if value is None else len(value))
+                unwritten += len(chunk.keys)
+                if len(chunk.offsets):
+                    reached[name] = int(chunk.offsets[-1]) + 1
+                if unwritten >= _PORTION_RECORDS or unwritten_size >= _PORTION_BYTES:
+                    portion = msgspec.structs.replace(held, ends=dict(reached), filling=True)
+                    disk.write(portion, undo=False)
+                    records, size = records + unwritten, size + unwritten_size
+                    unwritten = unwritten_size = 0
+            reached[name] = end
+        disk.write(msgspec.structs.replace(held, ends=dict(accepted.ends)), undo=False)
+        return records + unwritten, size + unwritten_size
+
+
+def _holds(held: Held, accepted: Accepted) -> bool:
+    if held.filling or held.stamp != accepted.stamp:
+        return False
+    # Without a stamp, nothing was ever committed: the stores must be as they were made.
+    return held.stamp is not None or held.ends is not None
