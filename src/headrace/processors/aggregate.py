@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.record import Change, Headers
+from headrace.record import Headers
 from headrace.topology.operators import StreamAggregate, StreamReduce
 
 
@@ -38,7 +38,7 @@ def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
             failed(error, timestamp, headers)
             return
         # The first change of a key carries the initial value as its old one: so does Kafka Streams.
-        forward(key, Change(new, old if sends_old_values else None), newest, headers)
+        forward(key, (new, old if sends_old_values else None, True), newest, headers)
 
     return process
 
@@ -70,6 +70,6 @@ def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(key, Change(new, old if sends_old_values else None), newest, headers)
+        forward(key, (new, old if sends_old_values else None, True), newest, headers)
 
     return process

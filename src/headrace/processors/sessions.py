@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.record import NO_HEADERS, Change, Headers, Windowed
+from headrace.record import NO_HEADERS, Headers, Windowed
 from headrace.topology.operators import SessionAggregate
 
 
@@ -51,7 +51,7 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
             for first, last, found in merged:
                 moment.time = timestamp
                 put(raw_key, first, last, None)
-                gone = Change(None, found if sends_old_values else None)
+                gone = (None, found if sends_old_values else None, True)
                 forward(Windowed(key, first, last), gone, last, NO_HEADERS)
             moment.time = timestamp
         try:
@@ -60,6 +60,6 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(Windowed(key, start, end), Change(new, None), end, NO_HEADERS)
+        forward(Windowed(key, start, end), (new, None, True), end, NO_HEADERS)
 
     return process

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.record import Change, Headers
+from headrace.record import Headers
 from headrace.topology.operators import GlobalTableUpdate, TableSource, TableToStream
 
 
@@ -21,7 +21,7 @@ def table_source(operator: TableSource, ctx: NodeContext) -> Process:
             if key is None:
                 drop("null key")
                 return
-            forward(key, Change(value, None), timestamp, headers)
+            forward(key, (value, None, True), timestamp, headers)
 
         return pass_on
 
@@ -43,7 +43,7 @@ def table_source(operator: TableSource, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(key, Change(value, old), timestamp, headers)
+        forward(key, (value, old, True), timestamp, headers)
 
     return process
 

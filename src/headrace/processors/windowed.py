@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.record import Change, Headers, Windowed
+from headrace.record import Headers, Windowed
 from headrace.topology.operators import WindowedAggregate
 
 
@@ -41,7 +41,7 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        change = Change(new, old if sends_old_values else None)
+        change = (new, old if sends_old_values else None, True)
         forward(Windowed(key, start, start + size), change, newest, headers)
 
     def tumbling(key: Any, value: Any, timestamp: int, headers: Headers) -> None:

@@ -1,4 +1,4 @@
-"""Chunks made ready to run: grouped by source and partition, timestamps extracted, merged in the order of a task.
+"""Chunks made ready to run: negative timestamps left out, and several sequences merged in the order of a task.
 
 A task takes the record with the lowest head timestamp among its partitions (a merge by heads, not a sort); inside a
 partition the order is that of the offsets, and ties go by (source, topic, partition). The merge by heads of several
@@ -8,7 +8,8 @@ fast, because it finds the runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
 from typing import Any
 
@@ -16,26 +17,86 @@ from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, Headers
 
 
-class Lane:
-    """Records of one partition for one source, in order. `rows` are their places in the chunk.
+class Rows:
+    """Records of one topic, as columns, with a way to find out where each came from."""
 
-    Keys and values are raw, or already read (`ready`) where a timestamp extractor had to see them.
-    """
-
-    __slots__ = ("chunk", "headers", "keys", "ready", "rows", "timestamps", "values")
+    __slots__ = ("_chunks", "_order", "_starts", "headers", "keys", "timestamps", "topic", "values")
 
     def __init__(
         self,
-        chunk: Chunk,
-        rows: Sequence[int],
+        chunks: Sequence[Chunk],
+        order: Sequence[int] | None,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers] | None,
+    ) -> None:
+        self.topic = chunks[0].topic
+        self.keys = keys
+        self.values = values
+        self.timestamps = timestamps
+        self.headers = headers
+        self._chunks = chunks
+        self._order = order
+        self._starts: list[int] = []
+
+    @staticmethod
+    def of(chunk: Chunk) -> Rows:
+        """One chunk, as it is."""
+        return Rows([chunk], None, chunk.keys, chunk.values, chunk.timestamps, chunk.headers)
+
+    @staticmethod
+    def merged(sequences: Sequence[Sequence[Chunk]]) -> Rows:
+        """Several sequences of one topic, in the order of a task."""
+        order = merge_order([[chunk.timestamps for chunk in sequence] for sequence in sequences])
+        chunks = list(chain.from_iterable(sequences))
+        headers: Sequence[Headers] | None = None
+        if any(chunk.headers is not None for chunk in chunks):
+            headers = _picked((chunk.headers or [NO_HEADERS] * len(chunk) for chunk in chunks), order)
+        return Rows(
+            chunks,
+            order,
+            _picked((chunk.keys for chunk in chunks), order),
+            _picked((chunk.values for chunk in chunks), order),
+            _picked((chunk.timestamps for chunk in chunks), order),
+            headers,
+        )
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Partition and offset of a record. Asked seldom, so not worth a column."""
+        if self._order is None:
+            chunk = self._chunks[0]
+            return chunk.partition, chunk.offsets[row]
+        if not self._starts:
+            self._starts = [0, *accumulate(len(chunk) for chunk in self._chunks)]
+        place = self._order[row]
+        number = bisect_right(self._starts, place) - 1
+        chunk = self._chunks[number]
+        return chunk.partition, chunk.offsets[place - self._starts[number]]
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+
+class Lane:
+    """Records for one source, in order; `numbers` are their rows. Keys and values are raw, or already read
+    (`ready`) where a timestamp extractor had to see them.
+    """
+
+    __slots__ = ("headers", "keys", "numbers", "ready", "rows", "timestamps", "values")
+
+    def __init__(
+        self,
+        rows: Rows,
+        numbers: Sequence[int],
         keys: Sequence[Any],
         values: Sequence[Any],
         timestamps: Sequence[int],
         headers: Sequence[Headers] | None,
         ready: bool = False,
     ) -> None:
-        self.chunk = chunk
         self.rows = rows
+        self.numbers = numbers
         self.keys = keys
         self.values = values
         self.timestamps = timestamps
@@ -43,24 +104,18 @@ class Lane:
         self.ready = ready
 
     @staticmethod
-    def of(chunk: Chunk) -> Lane:
-        """A chunk as it is, without the records whose timestamp is negative."""
-        if not chunk.timestamps or min(chunk.timestamps) >= 0:
-            return Lane(
-                chunk, range(len(chunk.timestamps)), chunk.keys, chunk.values, chunk.timestamps, chunk.headers
-            )
-        return Lane.of_rows(chunk, [row for row, timestamp in enumerate(chunk.timestamps) if timestamp >= 0])
-
-    @staticmethod
-    def of_rows(chunk: Chunk, rows: Sequence[int]) -> Lane:
-        headers = chunk.headers
+    def of(rows: Rows) -> Lane:
+        """All records but those whose timestamp is negative."""
+        if min(rows.timestamps) >= 0:
+            return Lane(rows, range(len(rows)), rows.keys, rows.values, rows.timestamps, rows.headers)
+        kept = [row for row, timestamp in enumerate(rows.timestamps) if timestamp >= 0]
         return Lane(
-            chunk,
             rows,
-            [chunk.keys[row] for row in rows],
-            [chunk.values[row] for row in rows],
-            [chunk.timestamps[row] for row in rows],
-            None if headers is None else [headers[row] for row in rows],
+            kept,
+            [rows.keys[row] for row in kept],
+            [rows.values[row] for row in kept],
+            [rows.timestamps[row] for row in kept],
+            None if rows.headers is None else [rows.headers[row] for row in kept],
         )
 
     def __len__(self) -> int:
@@ -70,13 +125,11 @@ class Lane:
 def sequences(chunks: Sequence[Chunk]) -> list[list[Chunk]]:
     """Chunks of one partition as sequences that are each in offset order.
 
-    A partition of a topic is one sequence. Of a repartition topic each upstream task sends its own, which begins
+    A partition of a topic is one sequence. Of a repartition topic each upstream task may send its own, which begins
     again at a lower offset.
     """
     found: list[list[Chunk]] = []
     for chunk in chunks:
-        if not len(chunk):
-            continue
         if found and found[-1][-1].offsets[-1] < chunk.offsets[0]:
             found[-1].append(chunk)
         else:
@@ -96,25 +149,6 @@ def merge_order(timestamps: Sequence[Sequence[Sequence[int]]]) -> list[int]:
     return sorted(range(len(heads)), key=heads.__getitem__)
 
 
-def merged_chunk(parts: Sequence[Sequence[Chunk]]) -> Chunk:
-    """Several sequences of one partition as one chunk in the order of a task."""
-    order = merge_order([[chunk.timestamps for chunk in sequence] for sequence in parts])
-    flat = [chunk for sequence in parts for chunk in sequence]
-    headers: list[Headers] | None = None
-    if any(chunk.headers is not None for chunk in flat):
-        every = list(chain.from_iterable(chunk.headers or [NO_HEADERS] * len(chunk) for chunk in flat))
-        headers = [every[place] for place in order]
-
-    def column(name: str) -> list[Any]:
-        every = list(chain.from_iterable(getattr(chunk, name) for chunk in flat))
-        return [every[place] for place in order]
-
-    return Chunk(
-        topic=flat[0].topic,
-        partition=flat[0].partition,
-        offsets=column("offsets"),
-        timestamps=column("timestamps"),
-        keys=column("keys"),
-        values=column("values"),
-        headers=headers,
-    )
+def _picked(columns: Iterable[Sequence[Any]], order: Sequence[int]) -> list[Any]:
+    every = list(chain.from_iterable(columns))
+    return [every[place] for place in order]

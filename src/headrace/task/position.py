@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, Headers, RecordMetadata
+from headrace.task.lanes import Rows
 
 
 class Position:
-    """A chunk and a row in it: two assignments per record, everything else is looked up when it is asked for.
+    """Columns and a row in them: one or two assignments per record, the rest is looked up when it is asked for.
 
-    Between records, and inside a punctuator, `chunk` is None.
+    Between records, and inside a punctuator, `rows` is None.
     """
 
-    __slots__ = ("chunk", "row")
+    __slots__ = ("row", "rows")
 
     def __init__(self) -> None:
-        self.chunk: Chunk | None = None
+        self.rows: Rows | None = None
         self.row = 0
 
     def metadata(self) -> RecordMetadata | None:
-        chunk = self.chunk
-        return (
-            None if chunk is None else RecordMetadata(chunk.topic, chunk.partition, chunk.offsets[self.row])
-        )
+        rows = self.rows
+        return None if rows is None else RecordMetadata(rows.topic, *rows.place(self.row))
 
     def raw(self) -> tuple[bytes | None, bytes | None]:
         """The key and value as they were in the topic."""
-        chunk = self.chunk
-        return (None, None) if chunk is None else (chunk.keys[self.row], chunk.values[self.row])
+        rows = self.rows
+        return (None, None) if rows is None else (rows.keys[self.row], rows.values[self.row])
 
     def timestamp(self) -> int:
-        return -1 if self.chunk is None else self.chunk.timestamps[self.row]
+        return -1 if self.rows is None else self.rows.timestamps[self.row]
 
     def headers(self) -> Headers:
-        chunk = self.chunk
-        return NO_HEADERS if chunk is None or chunk.headers is None else chunk.headers[self.row]
+        rows = self.rows
+        return NO_HEADERS if rows is None or rows.headers is None else rows.headers[self.row]
 
 
 class Moment:

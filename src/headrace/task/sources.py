@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.errors import CallbackError, ProcessingError
@@ -12,7 +12,7 @@ from headrace.processors.context import Process
 from headrace.record import NO_HEADERS, Headers, Record
 from headrace.resolve import SerdePair
 from headrace.task.failures import Failures, describe
-from headrace.task.lanes import Lane
+from headrace.task.lanes import Lane, Rows, sequences
 from headrace.task.memory import Cell, Memory
 from headrace.task.position import Position
 from headrace.topology.nodes import SourceNode
@@ -45,21 +45,26 @@ class Source:
         self.accept_ready = self._ready()
         """The same for a record that is already read."""
 
-    def lane(self, chunk: Chunk) -> Lane:
-        """A chunk made ready: timestamps are extracted, negative ones are dropped."""
-        if self.node.timestamp_extractor is None:
-            return Lane.of(chunk)
-        return self._extract(chunk)
+    def lanes(self, partitions: Sequence[Sequence[Chunk]]) -> list[list[Lane]]:
+        """The chunks of each partition made ready: timestamps are extracted, negative ones are dropped, and where
+        possible partitions are merged, so that the loop has one lane to follow.
+        """
+        if self.node.timestamp_extractor is not None:
+            return [[self._extract(Rows.of(chunk), chunk.partition) for chunk in part] for part in partitions]
+        parts = [sequence for chunks in partitions for sequence in sequences(chunks)]
+        if len(parts) == 1:
+            return [[Lane.of(Rows.of(chunk)) for chunk in parts[0]]]
+        return [[Lane.of(Rows.merged(parts))]]
 
     def run(self, lane: Lane) -> None:
         """The tight loop, for tasks in which nobody asks for the task's time."""
         position, forward, poison = self._position, self._forward, self._poison
         read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
-        position.chunk = lane.chunk
+        position.rows = lane.rows
         if lane.ready or lane.headers is not None:
             self._run_slowly(lane)
             return
-        columns = zip(lane.rows, lane.keys, lane.values, lane.timestamps, strict=True)
+        columns = zip(lane.numbers, lane.keys, lane.values, lane.timestamps, strict=True)
         for row, raw_key, raw_value, timestamp in columns:
             position.row = row
             try:
@@ -69,18 +74,18 @@ class Source:
                 poison(error)
                 continue
             forward(key, value, timestamp, NO_HEADERS)
-        position.chunk = None
+        position.rows = None
 
     def _run_slowly(self, lane: Lane) -> None:
         position = self._position
         accept = self.accept_ready if lane.ready else self.accept
         all_headers = lane.headers or [NO_HEADERS] * len(lane)
         for row, key, value, timestamp, headers in zip(
-            lane.rows, lane.keys, lane.values, lane.timestamps, all_headers, strict=True
+            lane.numbers, lane.keys, lane.values, lane.timestamps, all_headers, strict=True
         ):
             position.row = row
             accept(key, value, timestamp, headers)
-        position.chunk = None
+        position.rows = None
 
     def _reading(self) -> Process:
         forward, poison, time = self._forward, self._poison, self._time
@@ -112,18 +117,14 @@ class Source:
 
         return accept
 
-    def _extract(self, chunk: Chunk) -> Lane:
+    def _extract(self, rows: Rows, partition: int) -> Lane:
         """Read everything first: the extractor sees the values, and its times decide the order."""
-        extractor = self.node.timestamp_extractor
-        assert extractor is not None
-        highest = self._memory.cell(f"{self.node.name}/{chunk.topic}/{chunk.partition}/time", -1)
+        highest = self._memory.cell(f"{self.node.name}/{rows.topic}/{partition}/time", -1)
         position = self._position
         read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
-        times = list(chunk.timestamps)
-        timed = replace(chunk, timestamps=times)
-        lane = Lane(timed, rows := [], keys := [], values := [], timestamps := [], found := [], ready=True)
-        position.chunk = chunk
-        for row, (raw_key, raw_value) in enumerate(zip(chunk.keys, chunk.values, strict=True)):
+        lane = Lane(rows, numbers := [], keys := [], values := [], timestamps := [], found := [], ready=True)
+        position.rows = rows
+        for row, (raw_key, raw_value) in enumerate(zip(rows.keys, rows.values, strict=True)):
             position.row = row
             headers = position.headers()
             try:
@@ -132,18 +133,16 @@ class Source:
             except Exception as error:
                 self._poison(error)
                 continue
-            record = Record(key, value, times[row], headers)
-            timestamp = self._extracted(record, highest.value)
+            timestamp = self._extracted(Record(key, value, rows.timestamps[row], headers), highest.value)
             if timestamp < 0:
                 continue
             highest.value = max(highest.value, timestamp)
-            times[row] = timestamp
-            rows.append(row)
+            numbers.append(row)
             keys.append(key)
             values.append(value)
             timestamps.append(timestamp)
             found.append(headers)
-        position.chunk = None
+        position.rows = None
         return lane
 
     def _extracted(self, record: Record[Any, Any], highest: int) -> int:

@@ -17,7 +17,7 @@ from headrace.processors.custom import is_settled
 from headrace.record import NO_HEADERS, RecordMetadata, TaskId
 from headrace.resolve import node_serdes
 from headrace.task.failures import Failures
-from headrace.task.lanes import Lane, merge_order, merged_chunk, sequences
+from headrace.task.lanes import Lane, merge_order
 from headrace.task.memory import Memory
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
@@ -79,15 +79,16 @@ class StreamTask:
 
     def process(self, chunks: Sequence[Chunk]) -> None:
         """Run every record of a batch. Chunks of one partition come in offset order."""
-        groups: dict[tuple[int, str, int], list[Chunk]] = {}
+        inputs: dict[tuple[int, str], dict[int, list[Chunk]]] = {}
         for chunk in chunks:
             if len(chunk):
-                source = self._source(chunk.topic)
-                groups.setdefault((source.order, chunk.topic, chunk.partition), []).append(chunk)
-        ready = []
-        for group in sorted(groups):
-            source = self._sources[group[0]]
-            ready.append((source, [source.lane(chunk) for chunk in _in_order(groups[group])]))
+                order = self._source(chunk.topic).order
+                inputs.setdefault((order, chunk.topic), {}).setdefault(chunk.partition, []).append(chunk)
+        ready: list[tuple[Source, list[Lane]]] = []
+        for topic, partitions in sorted(inputs.items()):
+            source = self._sources[topic[0]]
+            in_order = [partitions[partition] for partition in sorted(partitions)]
+            ready += [(source, lanes) for lanes in source.lanes(in_order)]
         if self._timed or len(ready) > 1:
             self._run_merged(ready)
         else:
@@ -112,7 +113,7 @@ class StreamTask:
         self._memory.restore(snapshot)
         self._stream_queue.refresh()
         self._wall_queue.refresh()
-        self._position.chunk = None
+        self._position.rows = None
         self.output.clear()
 
     def close(self) -> None:
@@ -220,8 +221,8 @@ class StreamTask:
             for lane in lanes
             for record in zip(
                 repeat(source.accept_ready if lane.ready else source.accept),
-                repeat(lane.chunk),
-                lane.rows,
+                repeat(lane.rows),
+                lane.numbers,
                 lane.keys,
                 lane.values,
                 lane.timestamps,
@@ -231,12 +232,12 @@ class StreamTask:
         order = merge_order([[lane.timestamps for lane in lanes] for _, lanes in ready])
         position, time, queue = self._position, self._time, self._stream_queue
         for place in order:
-            accept, position.chunk, position.row, key, value, timestamp, headers = records[place]
+            accept, position.rows, position.row, key, value, timestamp, headers = records[place]
             accept(key, value, timestamp, headers)
             if queue.due <= time.value:
-                position.chunk = None
+                position.rows = None
                 queue.fire(time.value, self._punctuate)
-        position.chunk = None
+        position.rows = None
 
     def _punctuate(self, schedule: Schedule, now: int) -> None:
         self.moment.time = now
@@ -246,9 +247,3 @@ class StreamTask:
             if is_settled(error):
                 raise
             schedule.node.failed(error, now, NO_HEADERS)
-
-
-def _in_order(chunks: Sequence[Chunk]) -> Sequence[Chunk]:
-    """The chunks of one partition in the order of the task."""
-    parts = sequences(chunks)
-    return parts[0] if len(parts) == 1 else [merged_chunk(parts)]

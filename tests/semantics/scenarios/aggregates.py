@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from semantics.scenarios.common import text
 
 from headrace import StreamsBuilder
@@ -12,7 +14,7 @@ def group_by_key_count(builder: StreamsBuilder) -> None:
 
 
 def group_by_reduce(builder: StreamsBuilder) -> None:
-    def group(key: str | None, value: int | None) -> str | None:
+    def group(key: Any, value: Any) -> Any:
         return None if value is None or value < 0 else f"{text(key)}/{value % 2}"
 
     grouped = builder.stream("in", value=int).group_by(group, key=str, value=int)
@@ -20,19 +22,19 @@ def group_by_reduce(builder: StreamsBuilder) -> None:
 
 
 def reduce_null_results(builder: StreamsBuilder) -> None:
-    def reduce(so_far: int, value: int) -> int | None:
+    def reduce(so_far: int, value: int) -> Any:
         return None if value <= 0 else so_far * 2 + value
 
     grouped = builder.stream("in", value=int).group_by_key()
-    grouped.reduce(reduce, store="red").to_stream().to("out")  # type: ignore[arg-type]
+    grouped.reduce(reduce, store="red").to_stream().to("out")
 
 
 def aggregate_null_results(builder: StreamsBuilder) -> None:
-    def add(key: str, value: str, so_far: str) -> str | None:
+    def add(key: str, value: str, so_far: str) -> Any:
         return None if value[0] == "x" else f"{so_far},{value}"
 
     grouped = builder.stream("in", value=str).group_by_key()
-    grouped.aggregate(lambda: "0", add, value=str, store="agg").to_stream().to("out")  # type: ignore[arg-type]
+    grouped.aggregate(lambda: "0", add, value=str, store="agg").to_stream().to("out")
 
 
 def word_count(builder: StreamsBuilder) -> None:

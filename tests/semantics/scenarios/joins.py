@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from semantics.scenarios.common import text
 
 from headrace import StreamsBuilder
@@ -11,7 +13,7 @@ def _plus(left: object, right: object) -> str:
     return f"{text(left)}+{text(right)}"
 
 
-def _letter(key: str | None, value: str | None) -> str | None:
+def _letter(key: Any, value: Any) -> Any:
     return None if value is None or value[0] == "x" else value[0]
 
 

@@ -21,8 +21,9 @@ from headrace.state import ValueAndTimestamp
 STREAM_TIME = PunctuationType.STREAM_TIME
 WALL_CLOCK_TIME = PunctuationType.WALL_CLOCK_TIME
 
-Texts = Processor[str, str, str, str]
-Context = ProcessorContext[str, str]
+# Keys and values may be null, which the types of the API leave out.
+Texts = Processor[Any, Any, Any, Any]
+Context = ProcessorContext[Any, Any]
 
 
 class KeyValue(Texts):
@@ -30,7 +31,7 @@ class KeyValue(Texts):
         super().init(context)
         self.kv = context.get_state_store("kv")
 
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         forward, kv = self.context.forward, self.kv
         if record.key is None:
             forward(record.with_key("none").with_value("v=" + text(record.value)), "sink2")
@@ -58,7 +59,7 @@ def processor_kv_store(builder: StreamsBuilder) -> Topology:
 
 
 class AddHeader(Texts):
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         length = str(len(text(record.value))).encode()
         self.context.forward(record.with_headers((*record.headers, ("length", length))))
 
@@ -85,7 +86,7 @@ class WallClock(Texts):
             self.kv.delete(key)
         self.context.forward(Record("clear", f"{len(keys)}@{time}", time))
 
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         self.kv.put(record.key, (self.kv.get(record.key) or 0) + 1)
         self.context.forward(record)
 
@@ -102,15 +103,15 @@ class Deduplicate(Texts):
         context.schedule(ms(40), STREAM_TIME, self.evict)
 
     def evict(self, time: int) -> None:
-        for id, seen in list(self.seen.all()):
+        for name, seen in list(self.seen.all()):
             if time - seen > 100:
-                self.seen.delete(id)
-                self.context.forward(Record("evict", id, time))
+                self.seen.delete(name)
+                self.context.forward(Record("evict", name, time))
 
-    def process(self, record: Record[str, str]) -> None:
-        id = f"{text(record.key)}/{text(record.value)}"
-        before = self.seen.get(id)
-        self.seen.put(id, record.timestamp if before is None else max(before, record.timestamp))
+    def process(self, record: Record[Any, Any]) -> None:
+        name = f"{text(record.key)}/{text(record.value)}"
+        before = self.seen.get(name)
+        self.seen.put(name, record.timestamp if before is None else max(before, record.timestamp))
         if before is None:
             self.context.forward(record)
 
@@ -121,7 +122,7 @@ def dedup_ttl_punctuator(builder: StreamsBuilder) -> None:
 
 
 class Last(Texts):
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         last = self.context.get_state_store("last")
         if record.key is None or record.value is None:
             self.context.forward(record.with_value("skip"))
@@ -140,7 +141,7 @@ def process_values_store(builder: StreamsBuilder) -> None:
 
 
 class WindowFetch(Texts):
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         store: Any = self.context.get_state_store("w")
         key, time = record.key, record.timestamp
         if key is None:
@@ -185,7 +186,7 @@ class ContextSeen(Texts):
         place = "none" if at is None else f"{at.topic}-{at.partition}@{at.offset}"
         return f"/{place}/{context.current_stream_time_ms()}/{context.current_system_time_ms()}"
 
-    def process(self, record: Record[str, str]) -> None:
+    def process(self, record: Record[Any, Any]) -> None:
         self.context.forward(record.with_value(text(record.value) + self.where()))
 
 

@@ -9,6 +9,10 @@ from semantics.scenarios.common import text
 from headrace import Record, StreamsBuilder
 
 
+def _without_a(value: Any) -> Any:
+    return None if value is not None and value.startswith("a") else value
+
+
 def stateless_chain(builder: StreamsBuilder) -> None:
     stream = builder.stream("in", value=str)
     kept = (
@@ -25,7 +29,7 @@ def stateless_chain(builder: StreamsBuilder) -> None:
         .to("out")
     )
     kept.map_values(lambda k, v: f"{text(k)}={v}", with_key=True, value=str).to("out2")
-    stream.map_values(lambda v: None if v is not None and v.startswith("a") else v, value=str).to("out3")
+    stream.map_values(_without_a, value=str).to("out3")
 
 
 def stateless_split_merge(builder: StreamsBuilder) -> None:
