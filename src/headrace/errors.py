@@ -20,6 +20,7 @@
     │   ├── SerializationError      a value could not be written
     │   └── CallbackError           the user's function raised
     ├── StoreError                  a state store was used wrongly, is closed or not there
+    ├── SparkFailedError            Spark lost a part of the running query
     └── LogError                    the topic log refused or lost something
         ├── OffsetOutOfRangeError   the wanted offset is no longer (or not yet) there
         └── FencedError             another process has taken the application over
@@ -149,6 +150,10 @@ class CallbackError(ProcessingError):
 
 class StoreError(HeadraceError):
     """A state store was used wrongly, is closed or is not there."""
+
+
+class SparkFailedError(HeadraceError):
+    """Spark lost a part of the running query."""
 
 
 class LogError(HeadraceError):

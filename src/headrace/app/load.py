@@ -1,0 +1,63 @@
+"""Loading a user's file as a module, and finding the topology in it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from headrace.config import StreamsConfig
+from headrace.dsl.builder import StreamsBuilder
+from headrace.errors import HeadraceError, StartError
+from headrace.topology.topology import Topology
+
+
+def load_module(path: str | Path) -> ModuleType:
+    """Import a file under its own name, so that its classes are the same here and in the workers."""
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise StartError(f"there is no file `{path}`")
+    name = file.stem
+    if not name.isidentifier():
+        raise StartError(f"`{file.name}` cannot be imported: rename it to letters, digits and `_`")
+    folder = str(file.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        module = importlib.import_module(name)
+    except HeadraceError:
+        raise
+    except Exception as error:
+        raise StartError(f"importing `{path}` raised {type(error).__name__}: {error}") from error
+    found = getattr(module, "__file__", None)
+    if found is None or Path(found).resolve() != file:
+        raise StartError(f"another module is called `{name}` ({found}): rename `{file.name}`")
+    return module
+
+
+def find_topology(module: ModuleType) -> Topology:
+    """The module's `topology`; one that is built by a function or left in a `builder` is kept as `topology`."""
+    topology = getattr(module, "topology", None)
+    if callable(topology) and not isinstance(topology, Topology):
+        topology = topology()
+    if topology is None and isinstance(getattr(module, "builder", None), StreamsBuilder):
+        topology = module.builder.build()
+    if not isinstance(topology, Topology):
+        raise StartError(
+            f"`{module.__name__}` has no topology: end the file with `topology = builder.build()`"
+        )
+    module.__dict__["topology"] = topology
+    return topology
+
+
+def find_config(module: ModuleType, **settings: object) -> StreamsConfig:
+    """The module's `config` with what the command line says on top; the file's name is the application id."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    config = getattr(module, "config", None)
+    if config is None:
+        config = {}
+    if isinstance(config, StreamsConfig):
+        config = {f: getattr(config, f) for f in StreamsConfig.__dataclass_fields__}
+    default = {"application_id": module.__name__.replace("_", "-")}
+    return StreamsConfig(**{**default, **config, **given})

@@ -1,0 +1,49 @@
+"""Counts and times of a running application, as the driver sees them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from headrace.spark.publish import Batch
+
+
+@dataclass(slots=True)
+class Metrics:
+    """Totals since the start, and a rate over the last batches."""
+
+    commits: int = 0
+    records: int = 0
+    outputs: int = 0
+    changes: int = 0
+    restored: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Where the batches' time went, in all."""
+    task_seconds: dict[str, float] = field(default_factory=dict)
+    """Where the tasks' time went, in all."""
+    _recent: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=50))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, batch: Batch) -> None:
+        """Count one batch."""
+        with self._lock:
+            self.commits += 1
+            self.records += batch.records
+            self.outputs += batch.outputs
+            self.changes += batch.changes
+            for name, spent in batch.seconds.items():
+                self.seconds[name] = self.seconds.get(name, 0.0) + spent
+            for report in batch.reports:
+                self.restored += report.restored
+                for name, spent in report.seconds.items():
+                    self.task_seconds[name] = self.task_seconds.get(name, 0.0) + spent
+            self._recent.append((time.monotonic(), batch.records))
+
+    def rate(self, window: float = 5.0) -> float:
+        """Records per second over the last few seconds."""
+        now = time.monotonic()
+        with self._lock:
+            recent = [(at, n) for at, n in self._recent if now - at <= window]
+        return sum(n for _, n in recent) / window if recent else 0.0

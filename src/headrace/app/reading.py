@@ -1,0 +1,160 @@
+"""Reading stores while the application runs: committed state only, every task as of the same commit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from heapq import merge
+from typing import Any
+
+from headrace.config import StreamsConfig
+from headrace.errors import StoreError
+from headrace.resolve import store_serdes
+from headrace.spark.commit import CommitRecord
+from headrace.spark.layout import Layout
+from headrace.state.factory import open_view
+from headrace.state.reader import LocalReader
+from headrace.topology.stores import StoreSpec
+from headrace.topology.topology import Topology
+
+
+class StoreReaders:
+    """The local stores of all tasks, read from the driver. Renewed together after each commit, before the next batch."""
+
+    def __init__(self, topology: Topology, layout: Layout, config: StreamsConfig) -> None:
+        self.config = config
+        self._lock = threading.RLock()
+        self._specs: dict[str, tuple[StoreSpec, list[LocalReader]]] = {}
+        self._readers: list[LocalReader] = []
+        for placement in layout.placements:
+            if placement.sub.stores:
+                readers = [
+                    LocalReader(config.state_path / str(task), placement.sub.stores)
+                    for task in placement.task_ids()
+                ]
+                self._readers += readers
+                for spec in placement.sub.stores:
+                    self._specs[spec.name] = (spec, readers)
+
+    def renew(self, commit: CommitRecord) -> None:
+        """Move every reader to what is on disk now: called when that is exactly `commit`."""
+        with self._lock:
+            for reader in self._readers:
+                reader.renew()
+
+    def store(self, name: str) -> Any:
+        """The store as one, over all tasks."""
+        if name not in self._specs:
+            known = ", ".join(f"`{other}`" for other in sorted(self._specs)) or "none"
+            raise StoreError(f"there is no store `{name}`; this application has: {known}")
+        spec, readers = self._specs[name]
+        full = store_serdes(spec, self.config)
+        key, value = full.key, full.value
+        assert key is not None
+        assert value is not None
+        views = [open_view(spec, reader.backend(name), key=key, value=value) for reader in readers]
+        if spec.kind in ("key_value", "timestamped_key_value"):
+            return KeyValueReads(views, key.serialize, self._lock)
+        return WindowReads(views, self._lock)
+
+    def close(self) -> None:
+        with self._lock:
+            for reader in self._readers:
+                reader.close()
+
+
+class _Reads:
+    """What the parts of a store have in common."""
+
+    def __init__(self, views: list[Any], lock: threading.RLock) -> None:
+        self._views = views
+        self._lock = lock
+
+    def _first(self, read: Callable[[Any], Any]) -> Any:
+        """The answer of the task that has one: a key is kept by one task only."""
+        with self._lock:
+            for view in self._views:
+                found = read(view)
+                if found is not None:
+                    return found
+        return None
+
+    def _rows(self, read: Callable[[Any], Iterator[Any]]) -> list[list[Any]]:
+        """All rows of every task, read in one go so that they are of one commit."""
+        with self._lock:
+            return [list(read(view)) for view in self._views]
+
+
+class KeyValueReads(_Reads):
+    """A key-value store over all tasks; ranges come in the order of the keys' bytes."""
+
+    def __init__(self, views: list[Any], serialize: Callable[[Any], bytes], lock: threading.RLock) -> None:
+        super().__init__(views, lock)
+        self._serialize = serialize
+
+    def get(self, key: Any) -> Any:
+        """The value of a key, or None."""
+        return self._first(lambda view: view.get(key))
+
+    def range(self, low: Any = None, high: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Entries from `low` to `high`, both included; None for no bound."""
+        return self._merged(lambda view: view.range(low, high))
+
+    def reverse_range(self, low: Any = None, high: Any = None) -> Iterator[tuple[Any, Any]]:
+        """The same, from the end."""
+        return self._merged(lambda view: view.reverse_range(low, high), reverse=True)
+
+    def all(self) -> Iterator[tuple[Any, Any]]:
+        """Every entry."""
+        return self._merged(lambda view: view.all())
+
+    def reverse_all(self) -> Iterator[tuple[Any, Any]]:
+        """Every entry, from the end."""
+        return self._merged(lambda view: view.reverse_all(), reverse=True)
+
+    def prefix_scan(self, prefix: Any, serde: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Entries whose key begins with the prefix's bytes."""
+        return self._merged(lambda view: view.prefix_scan(prefix, serde))
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are."""
+        with self._lock:
+            return sum(view.approximate_num_entries() for view in self._views)
+
+    def _merged(
+        self, read: Callable[[Any], Iterator[Any]], reverse: bool = False
+    ) -> Iterator[tuple[Any, Any]]:
+        return merge(*self._rows(read), key=lambda row: self._serialize(row[0]), reverse=reverse)
+
+
+class WindowReads(_Reads):
+    """A window or session store over all tasks."""
+
+    def fetch(self, key: Any, *times: Any) -> Any:
+        """One window's value (`fetch(key, start)`), or the windows of a key in a range of time."""
+        if len(times) == 1:
+            return self._first(lambda view: view.fetch(key, *times))
+        return self._chained(lambda view: view.fetch(key, *times))
+
+    def backward_fetch(self, key: Any, *times: Any) -> Iterator[Any]:
+        """The same, newest first."""
+        return self._chained(lambda view: view.backward_fetch(key, *times))
+
+    def fetch_session(self, key: Any, start: int, end: int) -> Any:
+        """The value of one session."""
+        return self._first(lambda view: view.fetch_session(key, start, end))
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[Any]:
+        """The sessions of a key that overlap a range of time."""
+        return self._chained(lambda view: view.find_sessions(key, earliest_end, latest_start))
+
+    def fetch_all(self, start: int, end: int) -> Iterator[Any]:
+        """Every key's windows in a range of time."""
+        return self._chained(lambda view: view.fetch_all(start, end))
+
+    def all(self) -> Iterator[Any]:
+        """Every window."""
+        return self._chained(lambda view: view.all())
+
+    def _chained(self, read: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+        return (row for rows in self._rows(read) for row in rows)

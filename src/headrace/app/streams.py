@@ -1,0 +1,351 @@
+"""`Streams`: an application that runs on Spark, from its start to its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from headrace.app.metrics import Metrics
+from headrace.app.reading import StoreReaders
+from headrace.app.states import State
+from headrace.app.topics import internal_topics, prepare_topics
+from headrace.config import StreamsConfig
+from headrace.errors import (
+    ConfigError,
+    FencedError,
+    HeadraceError,
+    LogError,
+    ProcessingError,
+    StartError,
+    StoreError,
+)
+from headrace.log import open_log
+from headrace.log.base import Publisher, TopicLog, TopicPartition
+from headrace.resolve import check_serdes
+from headrace.spark.commit import CommitRecord, decode
+from headrace.spark.java import find_java
+from headrace.spark.layout import Layout, lay_out
+from headrace.spark.publish import Batch, Committer
+from headrace.spark.query import SparkQuery
+from headrace.spark.runtime import log_config
+from headrace.spark.session import cores, session
+from headrace.spark.ship import IN_WORKER, Shipment, reference
+from headrace.topology.topology import Topology
+
+logger = logging.getLogger("headrace")
+
+StateListener = Callable[[State, State], None]
+
+RESTARTS = 3
+"""How often in a row a query that was lost with a worker is started again without a commit in between."""
+
+
+class Streams:
+    """Runs a topology as one Spark query between topics, exactly once.
+
+    The topology is read from the log where the last commit left it; nothing else has to be kept.
+
+        with Streams(topology, application_id="fraud-detector") as streams:
+            streams.wait_until_running()
+            streams.store("session-count-store").fetch("userA")
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig | None = None,
+        *,
+        take_over: bool = False,
+        verbose: bool = False,
+        **settings: Any,
+    ) -> None:
+        if os.environ.get(IN_WORKER):
+            raise StartError(
+                "a worker imported your file, and it starts an application again: put the start under "
+                '`if __name__ == "__main__":`'
+            )
+        if config is None:
+            if "application_id" not in settings:
+                raise ConfigError("an application needs a name: pass `application_id=` or a `StreamsConfig`")
+            config = StreamsConfig(**settings)
+        elif settings:
+            config = replace(config, **settings)
+        self.topology = topology
+        self.config = config
+        self.metrics = Metrics()
+        self.error: BaseException | None = None
+        self._take_over = take_over
+        self._verbose = verbose
+        self._state = State.CREATED
+        self._listeners: list[StateListener] = []
+        self._batch_listeners: list[Callable[[Batch], None]] = []
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._log: TopicLog | None = None
+        self._publisher: Publisher | None = None
+        self._query: SparkQuery | None = None
+        self._layout: Layout | None = None
+        self._readers: StoreReaders | None = None
+        self._monitor: threading.Thread | None = None
+
+    # life ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """Where the application is in its life."""
+        return self._state
+
+    def set_state_listener(self, listener: StateListener) -> None:
+        """Call `listener(new, old)` at each change of state."""
+        self._listeners.append(listener)
+
+    def on_batch(self, listener: Callable[[Batch], None]) -> None:
+        """Call `listener(batch)` after each commit, with counts and times."""
+        self._batch_listeners.append(listener)
+
+    def start(self) -> Self:
+        """Check topics and settings, take the application over, and start the query. Returns at once."""
+        if self._state is not State.CREATED:
+            raise StartError(f"an application starts once; this one is {self._state.value}")
+        specs = (*self.topology.stores.values(), *(node.store for node in self.topology.global_stores))
+        check_serdes(self.topology.nodes.values(), specs, self.config)
+        find_java()
+        self._become(State.REBALANCING)
+        try:
+            self._open()
+            self._run_query()
+        except BaseException as error:
+            self._fail(error)
+            raise
+        self._monitor = threading.Thread(target=self._watch, name="headrace-monitor", daemon=True)
+        self._monitor.start()
+        return self
+
+    def close(self, timeout: timedelta = timedelta(seconds=60)) -> bool:
+        """Stop between two batches. True when that succeeded in time."""
+        if self._state.has_ended or self._state is State.CREATED:
+            self._state = State.NOT_RUNNING if self._state is State.CREATED else self._state
+            return True
+        self._closing.set()
+        if self._state in (State.RUNNING, State.REBALANCING):
+            self._become(State.PENDING_SHUTDOWN)
+        clean = self._query.stop(timeout.total_seconds()) if self._query is not None else True
+        self._release()
+        if self._state is State.PENDING_SHUTDOWN:
+            self._become(State.NOT_RUNNING)
+        return clean
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end; raises the error that ended it. False when the time was up."""
+        with self._changed:
+            ended = self._changed.wait_for(lambda: self._state.has_ended, timeout)
+        if self._state is State.ERROR and self.error is not None:
+            raise self.error
+        return ended
+
+    def wait_until_running(self, timeout: float = 120) -> None:
+        """Wait for the first commit; raises the error that came instead."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state is State.RUNNING or self._state.has_ended, timeout)
+        if self._state is State.ERROR and self.error is not None:
+            raise self.error
+        if self._state is not State.RUNNING:
+            raise StartError(f"the application is {self._state.value} after {timeout:g} s")
+
+    def wait_until_caught_up(self, timeout: float = 300) -> None:
+        """Wait until everything that is in the input topics now has been committed."""
+        self.wait_until_running(timeout)
+        assert self._log is not None and self._layout is not None and self._query is not None
+        partitions = [TopicPartition(t, p) for t, n in self._layout.topics.items() for p in range(n)]
+        ends = self._log.latest(partitions)
+        until = time.monotonic() + timeout
+
+        def done() -> bool:
+            positions = self._query.committer.base.positions if self._query is not None else {}
+            return self._state.has_ended or all(
+                positions[tp.topic][tp.partition] >= end for tp, end in ends.items()
+            )
+
+        with self._changed:
+            if not self._changed.wait_for(done, max(0.0, until - time.monotonic())):
+                raise StartError(f"the application has not caught up within {timeout:g} s")
+        if self._state is State.ERROR and self.error is not None:
+            raise self.error
+
+    def __enter__(self) -> Self:
+        return self if self._state is not State.CREATED else self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # reading state -------------------------------------------------------------------------------------------------
+
+    def store(self, name: str) -> Any:
+        """A store, to read from while the application runs: committed state only, all tasks as of one commit."""
+        if self._readers is None or self._state is not State.RUNNING:
+            raise StoreError(
+                f"store `{name}` can be read while the application runs; it is {self._state.value}: "
+                "call `wait_until_running()` first"
+            )
+        return self._readers.store(name)
+
+    # inside --------------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        self._log = open_log(log_config(self.config))
+        available = prepare_topics(self._log, self.topology, self.config)
+        self._layout = lay_out(self.topology, self.config.application_id, available)
+        self._available = available
+        self._publisher = self._log.publisher(self.config.application_id, take_over=self._take_over)
+
+    def _base(self) -> CommitRecord:
+        """The commit to go on from; a new incarnation when there is none."""
+        assert self._log is not None and self._layout is not None and self._publisher is not None
+        record = self._publisher.last_commit()
+        wanted = internal_topics(self._layout)
+        existing = self._log.topics()
+        if record is None:
+            self._refuse_orphans([name for name in wanted if name in existing])
+            base = CommitRecord(uuid.uuid4().hex, 0, 0, {})
+        else:
+            base = decode(record, CommitRecord)
+        for name, (partitions, config) in wanted.items():
+            if name not in existing:
+                self._log.create_topic(name, partitions, config)
+        ends = {name: base.ends.get(name, [0] * partitions) for name, (partitions, _) in wanted.items()}
+        return CommitRecord(
+            base.incarnation,
+            base.number,
+            base.wall_clock,
+            {**self._first_positions(base), **base.positions},
+            base.tasks,
+            {**base.ends, **ends},
+            base.due,
+        )
+
+    def _refuse_orphans(self, names: list[str]) -> None:
+        """A changelog that holds something, but no commit that says how far it is true: do not guess."""
+        assert self._log is not None
+        partitions = self._log.topics()
+        for name in names:
+            tps = [TopicPartition(name, p) for p in range(partitions[name])]
+            if any(self._log.latest(tps).values()):
+                raise LogError(
+                    f"changelog `{name}` has records, but application `{self.config.application_id}` has no commit: "
+                    "delete its internal topics, or choose another application id"
+                )
+
+    def _first_positions(self, base: CommitRecord) -> dict[str, list[int]]:
+        assert self._log is not None and self._layout is not None
+        new = {t: n for t, n in self._layout.topics.items() if t not in base.positions}
+        latest = {
+            topic
+            for sub in self.topology.sub_topologies()
+            for source in sub.sources
+            if source.offset_reset == "latest"
+            for topic in source.topics
+        }
+        found = {}
+        for topic, count in new.items():
+            partitions = [TopicPartition(topic, p) for p in range(count)]
+            places = self._log.latest(partitions) if topic in latest else self._log.earliest(partitions)
+            found[topic] = [places[tp] for tp in partitions]
+        return found
+
+    def _run_query(self) -> None:
+        assert self._layout is not None and self._publisher is not None
+        base = self._base()
+        config = self.config
+        spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
+        ref = reference(self.topology)
+        if ref is not None and ref.file is not None:
+            spark.sparkContext.addPyFile(ref.file)
+        slots = min(self._layout.tasks, spark.sparkContext.defaultParallelism) or cores()
+        shipment = Shipment(
+            uuid.uuid4().hex, base.incarnation, ref or self.topology, config, self._available, slots
+        )
+        self._readers = StoreReaders(self.topology, self._layout, config)
+        committer = Committer(self._publisher, base, self._layout)
+        self._query = SparkQuery(spark, shipment, committer, self._layout.stages, self._committed)
+        self._query.start()
+
+    def _committed(self, batch: Batch) -> None:
+        assert self._readers is not None
+        self._readers.renew(batch.commit)
+        self.metrics.add(batch)
+        if self._state is State.REBALANCING:
+            self._become(State.RUNNING)
+        for listener in self._batch_listeners:
+            listener(batch)
+        with self._changed:
+            self._changed.notify_all()
+
+    def _watch(self) -> None:
+        """Notice the end of the query: close, start again, or fail."""
+        failures, commits = 0, -1
+        while not self._closing.is_set():
+            query = self._query
+            if query is None or query.alive():
+                self._closing.wait(0.05)
+                continue
+            if self._closing.is_set():
+                return
+            error = query.error or query.exception()
+            number = query.committer.base.number
+            failures = failures + 1 if number == commits else 1
+            commits = number
+            if isinstance(error, (ProcessingError, FencedError, StartError)) or failures > RESTARTS:
+                self._fail(error)
+                return
+            logger.warning("the query was lost, starting it again from commit %s: %s", number, error)
+            try:
+                self._restart()
+            except BaseException as again:
+                self._fail(again)
+                return
+
+    def _restart(self) -> None:
+        """A worker or the planner was lost: go on from the last commit of the log."""
+        if self._state is State.RUNNING:
+            self._become(State.REBALANCING)
+        assert self._query is not None and self._publisher is not None and self._log is not None
+        self._query.stop(0)
+        self._publisher.close()
+        self._publisher = self._log.publisher(self.config.application_id)
+        self._run_query()
+
+    def _fail(self, error: BaseException | None) -> None:
+        self.error = error if error is not None else HeadraceError("the query ended without an error")
+        if self._state in (State.REBALANCING, State.RUNNING):
+            self._become(State.PENDING_ERROR)
+        if self._query is not None:
+            self._query.stop(0)
+        self._release()
+        if self._state is State.PENDING_ERROR:
+            self._become(State.ERROR)
+
+    def _release(self) -> None:
+        for part in (self._readers, self._publisher, self._log):
+            if part is not None:
+                part.close()
+        self._readers = self._publisher = self._log = None
+
+    def _become(self, state: State) -> None:
+        with self._changed:
+            old = self._state
+            if not old.can_become(state):
+                return
+            self._state = state
+            self._changed.notify_all()
+        for listener in self._listeners:
+            listener(state, old)

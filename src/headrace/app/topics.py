@@ -1,0 +1,69 @@
+"""Before the first batch: are the topics there, and which internal ones have to be made?"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from headrace.config import StreamsConfig
+from headrace.errors import MissingTopicError
+from headrace.log.base import TopicLog
+from headrace.spark.hosted import memory_store
+from headrace.spark.layout import HEAD, Layout, missing_topics
+from headrace.topology.stores import StoreSpec
+from headrace.topology.topology import Topology
+
+DAY_MS = 86_400_000
+
+
+def prepare_topics(log: TopicLog, topology: Topology, config: StreamsConfig) -> Mapping[str, int]:
+    """The topics of the log. Missing sources and sinks are made where the configuration allows it."""
+    available = dict(log.topics())
+    create = config.bootstrap_servers is None if config.create_topics is None else config.create_topics
+    missing = missing_topics(topology, available)
+    if missing and not create:
+        topic, source = missing[0]
+        near = difflib.get_close_matches(topic, available, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise MissingTopicError(
+            f"topic `{topic}` does not exist{hint}; create it with "
+            f"`headrace topics create {topic} --partitions 4` or set `create_topics=True`",
+            node=source.name,
+            origin=source.origin,
+        )
+    wanted = [topic for topic, _ in missing]
+    if create:
+        sinks = [s for sub in topology.sub_topologies() for s in sub.sinks if not s.repartition]
+        wanted += [s.topic for s in sinks if s.topic is not None and s.topic not in available]
+    if config.dead_letter_topic is not None and config.dead_letter_topic not in available:
+        wanted.append(config.dead_letter_topic)
+    for topic in dict.fromkeys(wanted):
+        log.create_topic(topic, config.default_partitions)
+        available[topic] = config.default_partitions
+    return available
+
+
+def internal_topics(layout: Layout) -> dict[str, tuple[int, dict[str, str]]]:
+    """Changelogs and looped repartition topics: partitions and settings, named as Kafka Streams names them."""
+    found: dict[str, tuple[int, dict[str, str]]] = {}
+    for placement in layout.placements:
+        for spec in placement.sub.stores:
+            if spec.logging and spec.changelog_topic is None:
+                found[layout.changelog(spec.name)] = (placement.tasks, changelog_config(spec))
+        if placement.stage > HEAD:
+            name = layout.changelog(memory_store(placement.sub.id))
+            found[name] = (placement.tasks, {"cleanup.policy": "compact"})
+    for name in layout.looped:
+        found[layout.internal_name(name)] = (
+            layout.repartitions[name],
+            {"cleanup.policy": "delete", "retention.ms": "-1"},
+        )
+    return found
+
+
+def changelog_config(spec: StoreSpec) -> dict[str, str]:
+    """Compacted; windows are dropped, too, some time after their retention."""
+    config = {"cleanup.policy": "compact"}
+    if spec.kind in ("window", "timestamped_window", "session"):
+        config = {"cleanup.policy": "compact,delete", "retention.ms": str(spec.retention_ms + DAY_MS)}
+    return {**config, "message.timestamp.type": "CreateTime", **dict(spec.log_config)}

@@ -1,0 +1,45 @@
+"""The user's own line: where a node was made, so that an error can point at it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_PACKAGE = str(Path(__file__).resolve().parent) + os.sep
+
+
+class Origin(NamedTuple):
+    """A file and a line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+NOWHERE = Origin("<unknown>", 0)
+
+
+def caller() -> Origin:
+    """The innermost frame on the stack that is not Headrace's own."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE):
+        if frame.f_back is None:
+            return NOWHERE
+        frame = frame.f_back
+    return Origin(frame.f_code.co_filename, frame.f_lineno)
+
+
+def raised_at(error: BaseException) -> Origin:
+    """The innermost line of the traceback that is not Headrace's own: where a callback raised."""
+    found = NOWHERE
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            found = Origin(file, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return found

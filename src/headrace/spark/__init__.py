@@ -1,0 +1,1 @@
+"""Running a topology as one Spark query. The only package that imports pyspark."""

@@ -1,0 +1,95 @@
+"""The commit record and the plan of a batch: what the log says is true, and what the next batch is to do."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+VERSION = 1
+
+T = TypeVar("T")
+
+
+class TaskCommit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The accepted attempt of a task, and the commit in which it last changed anything."""
+
+    commit: int
+    attempt: str
+
+
+class CommitRecord(msgspec.Struct, frozen=True):
+    """What one transaction of the log says about itself. The newest one is the truth about an application."""
+
+    incarnation: str
+    """Changes when the changelogs are made anew: local stores of another incarnation are worthless."""
+    number: int
+    wall_clock: int
+    positions: dict[str, list[int]]
+    """Topic -> next offset to read, by partition."""
+    tasks: dict[str, TaskCommit] = {}
+    """Task id -> its accepted attempt."""
+    ends: dict[str, list[int]] = {}
+    """Changelog topic -> its end after this commit, by partition."""
+    due: int | None = None
+    """When the next wall-clock punctuator is due."""
+    version: int = VERSION
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a batch is to do. Every task gets it in its control row."""
+
+    number: int
+    wall_clock: int
+    starts: dict[str, list[int]]
+    ends: dict[str, list[int]]
+    """Topic -> where this batch starts and stops reading, by partition."""
+    globals: dict[str, list[int]]
+    """Topic of a global table -> how far it is to be read."""
+    base: CommitRecord
+    """The commit on which this batch is built."""
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a task did in a batch."""
+
+    task: str
+    attempt: str | None = None
+    """None: nothing changed, the accepted attempt stays."""
+    due: int | None = None
+    records: int = 0
+    outputs: int = 0
+    recovery: str = "same"
+    restored: int = 0
+    seconds: dict[str, float] = {}
+    """Where the time went."""
+    host: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a batch failed, told without a stack trace of Spark's."""
+
+    kind: str
+    """The name of the Headrace error, or empty for anything else."""
+    message: str
+    traceback: str = ""
+    node: str | None = None
+    origin: tuple[str, int] | None = None
+    metadata: tuple[str, int, int] | None = None
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoders: dict[type, Any] = {}
+
+
+def encode(value: msgspec.Struct) -> bytes:
+    """Canonical JSON: equal values give equal bytes."""
+    return _encoder.encode(value)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """The inverse of `encode`."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    return decoder.decode(data)  # type: ignore[no-any-return]

@@ -1,0 +1,44 @@
+"""Errors that happen in a worker, carried to the driver as a row: no Spark stack trace around them."""
+
+from __future__ import annotations
+
+import traceback
+
+from headrace import errors
+from headrace.origin import Origin
+from headrace.record import RecordMetadata
+from headrace.spark.commit import Failure, decode, encode
+from headrace.spark.rows import DRIVER, Row
+
+
+def failure_row(error: BaseException, slot: int = 0) -> Row:
+    """A row that makes the driver fail the batch."""
+    text = "".join(traceback.format_exception(error))
+    if isinstance(error, errors.HeadraceError):
+        failure = Failure(
+            type(error).__name__,
+            error.message,
+            text,
+            error.node,
+            None if error.origin is None else tuple(error.origin),
+            None if error.metadata is None else tuple(error.metadata),
+        )
+    else:
+        failure = Failure("", f"{type(error).__name__}: {error}", text)
+    return Row(slot, DRIVER, "error", 0, 0, "", 0, encode(failure))
+
+
+def raise_failure(payload: bytes) -> None:
+    """Raise, in the driver, what a worker reported."""
+    failure = decode(payload, Failure)
+    kind = getattr(errors, failure.kind, None) if failure.kind else None
+    if kind is None:
+        kind = errors.ProcessingError
+    error = kind(
+        failure.message,
+        node=failure.node,
+        origin=None if failure.origin is None else Origin(*failure.origin),
+        metadata=None if failure.metadata is None else RecordMetadata(*failure.metadata),
+    )
+    error.worker_traceback = failure.traceback
+    raise error

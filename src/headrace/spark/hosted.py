@@ -1,0 +1,159 @@
+"""A task of a later stage, hosted by a worker: its StreamTask over its local stores, batch after batch.
+
+Spark may run the next batch of a task in another process, so nothing here is trusted unless its stamp is the one that the plan
+names: stores are brought to the plan's base first, and what operators remember is read back with them.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.log.base import Chunk, TopicPartition
+from headrace.record import TaskId
+from headrace.spark.commit import Plan, Report, encode
+from headrace.spark.rows import DRIVER, Row, pack_in_parts, records, to_chunk
+from headrace.state.local import LocalState
+from headrace.state.stamps import TASK_STORE, Accepted, Stamp
+from headrace.task import OutputColumns, StreamTask
+
+if TYPE_CHECKING:
+    from headrace.spark.runtime import Runtime
+
+
+def memory_store(sub: int) -> str:
+    """The store name under which what tasks remember has its changelog: `<application-id>-task-<n>-changelog`."""
+    return f"task-{sub}"
+
+
+MEMORY = b"memory"
+"""The key of what a task remembers."""
+
+_HOST = socket.gethostname()
+
+
+@dataclass(slots=True)
+class Result:
+    """What a task made in a batch: records it wrote, and rows for the driver (changelogs and the report)."""
+
+    taken: list[OutputColumns]
+    rows: list[Row]
+
+
+class HostedTask:
+    """One task in one process."""
+
+    def __init__(self, runtime: Runtime, task_id: TaskId) -> None:
+        self.runtime = runtime
+        self.id = task_id
+        self.placement = runtime.layout.by_sub(task_id.subtopology)
+        self.local = LocalState(runtime.state_path / str(task_id), self.placement.sub.stores)
+        self.output = runtime.new_output()
+        self.task: StreamTask = runtime.build_task(self.placement, task_id, self.local, self.output)
+        self._memory_of: Stamp | None = None
+        """The stamp whose memory the StreamTask holds."""
+        self._fresh = True
+
+    def run(self, plan: Plan, rows: Sequence[Row]) -> Result:
+        """One batch: bring the stores to the base, process, commit locally, report."""
+        seconds: dict[str, float] = {}
+        started = time.perf_counter()
+        accepted = self.accepted(plan)
+        recovery = self.local.prepare(accepted, lambda store, start, end: self._changelog(store, start, end))
+        if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
+            self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
+            self._fresh = False
+        now = time.perf_counter()
+        seconds["prepare"], started = now - started, now
+        try:
+            chunks = in_order(rows)
+            self.task.process(chunks)
+            self.task.punctuate(plan.wall_clock)
+            snapshot = self.task.snapshot()
+            now = time.perf_counter()
+            seconds["process"], started = now - started, now
+            if snapshot is not None:
+                self.local.put_memory(MEMORY, snapshot, plan.wall_clock)
+            stamp = Stamp(plan.base.incarnation, plan.number, uuid.uuid4().hex)
+            changes = self.local.changes()
+            written = self.local.commit(stamp, accepted)
+        except BaseException:
+            self.output.clear()
+            self.local.rollback()
+            self._fresh = True
+            raise
+        self._memory_of = stamp if written else accepted.stamp
+        now = time.perf_counter()
+        seconds["commit"], started = now - started, now
+        made = [row for store, changed in changes.items() for row in self._changelog_rows(store, changed)]
+        taken = self.output.take()
+        seconds["pack"] = time.perf_counter() - started
+        report = Report(
+            str(self.id),
+            stamp.attempt if written else None,
+            self.task.next_wall_clock_due(),
+            sum(len(chunk) for chunk in chunks),
+            sum(len(columns) for columns in taken if not columns.repartition),
+            recovery.kind,
+            recovery.records,
+            seconds,
+            _HOST,
+        )
+        made.append(self._row("report", "", encode(report)))
+        return Result(taken, made)
+
+    def accepted(self, plan: Plan) -> Accepted:
+        """What the log says is true of this task."""
+        base = plan.base
+        known = base.tasks.get(str(self.id))
+        stamp = None if known is None else Stamp(base.incarnation, known.commit, known.attempt)
+        ends = {}
+        for spec in self.placement.sub.stores:
+            if spec.logging:
+                ends[spec.name] = self._end(base.ends, spec.name)
+        ends[TASK_STORE] = self._end(base.ends, memory_store(self.id.subtopology))
+        return Accepted(stamp, ends)
+
+    def _end(self, ends: dict[str, list[int]], store: str) -> int:
+        known = ends.get(self.runtime.layout.changelog(store), [])
+        return known[self.id.partition] if self.id.partition < len(known) else 0
+
+    def _changelog(self, store: str, start: int, end: int) -> Iterator[Chunk]:
+        """Records of a store's changelog, for catching up or rebuilding."""
+        topic = self._changelog_topic(store)
+        partition = TopicPartition(topic, self.id.partition)
+        first = self.runtime.log.earliest([partition])[partition]
+        if max(start, first) < end:
+            yield from self.runtime.log.read({partition: (max(start, first), end)})
+
+    def _changelog_topic(self, store: str) -> str:
+        name = memory_store(self.id.subtopology) if store == TASK_STORE else store
+        return self.runtime.layout.changelog(name)
+
+    def _changelog_rows(self, store: str, changed: Sequence[tuple[bytes, bytes | None, int]]) -> Iterator[Row]:
+        if changed:
+            keys, values, timestamps = zip(*changed, strict=True)
+            topic = self._changelog_topic(store)
+            for payload in pack_in_parts(records(keys, values, timestamps)):
+                yield self._row("changelog", topic, payload)
+
+    def _row(self, kind: str, topic: str, payload: bytes) -> Row:
+        salt = self.runtime.salts[self.id.partition % len(self.runtime.salts)]
+        return Row(salt, DRIVER, kind, self.id.subtopology, self.id.partition, topic, self.id.partition, payload)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        self.task.close()
+        self.local.close()
+
+
+def in_order(rows: Sequence[Row]) -> list[Chunk]:
+    """Chunks of one run of records one after the other, whatever way they took through the shuffle."""
+    chunks = [to_chunk(row) for row in rows]
+    return sorted(
+        (chunk for chunk in chunks if len(chunk)),
+        key=lambda chunk: (chunk.topic, chunk.partition, chunk.offsets[0]),
+    )

@@ -1,0 +1,296 @@
+"""How a topology is laid out over the stages of one Spark query. Pure: no Spark, no I/O.
+
+A sub-topology without stores and without processors of the user's own runs inside the source reader (the *head*, stage 0).
+Every other one runs in the stage of its depth: one more than the deepest sub-topology that repartitions into it.
+A repartition edge that would point backwards (a cycle of sub-topologies) goes through a real internal topic
+into the next batch, as Kafka Streams always does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from headrace.errors import MissingTopicError, StartError
+from headrace.record import TaskId
+from headrace.topology.nodes import ProcessorNode, SourceNode, SubTopology
+from headrace.topology.operators import Process
+from headrace.topology.topology import Topology
+
+HEAD = 0
+"""The stage of sub-topologies that run inside the source reader."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a sub-topology runs, on how many partitions, and what it reads from the log."""
+
+    sub: SubTopology
+    stage: int
+    tasks: int
+    topics: tuple[str, ...]
+    """Topics read from the log, looped repartition topics included (with their full name)."""
+
+    def task_ids(self) -> list[TaskId]:
+        return [TaskId(self.sub.id, number) for number in range(self.tasks)]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All placements, and the topics between them."""
+
+    application_id: str
+    placements: tuple[Placement, ...]
+    repartitions: Mapping[str, int]
+    """Partitions of every repartition topic, by its name without application id."""
+    looped: frozenset[str]
+    """Repartition topics that go through the log."""
+    topics: Mapping[str, int]
+    """Partitions of every topic read from the log."""
+    globals: Mapping[str, str]
+    """Global store -> its topic."""
+    global_partitions: Mapping[str, int]
+
+    @cached_property
+    def stages(self) -> int:
+        """How many stages follow the source."""
+        return max((p.stage for p in self.placements), default=HEAD)
+
+    @cached_property
+    def tasks(self) -> int:
+        """The highest number of tasks of any sub-topology."""
+        return max((p.tasks for p in self.placements), default=1)
+
+    def by_sub(self, sub: int) -> Placement:
+        return next(p for p in self.placements if p.sub.id == sub)
+
+    def reader_of(self, topic: str) -> Placement:
+        """The sub-topology that reads a topic of the log."""
+        return self._readers[topic]
+
+    @cached_property
+    def _readers(self) -> Mapping[str, Placement]:
+        return {topic: placement for placement in self.placements for topic in placement.topics}
+
+    def node_topic(self, topic: str) -> str:
+        """The name under which a source node knows a topic of the log: looped topics lose the application id."""
+        short = topic.removeprefix(f"{self.application_id}-")
+        return short if short in self.looped and topic != short else topic
+
+    @cached_property
+    def repartition_readers(self) -> Mapping[str, tuple[Placement, ...]]:
+        """Who reads a repartition topic that is shuffled by Spark."""
+        found: dict[str, tuple[Placement, ...]] = {}
+        for placement in self.placements:
+            for source in placement.sub.sources:
+                if source.repartition:
+                    for name in source.topics:
+                        if name not in self.looped:
+                            found[name] = (*found.get(name, ()), placement)
+        return found
+
+    def internal_name(self, repartition: str) -> str:
+        """The full name of a looped repartition topic."""
+        return f"{self.application_id}-{repartition}"
+
+    def changelog(self, store: str) -> str:
+        """The changelog topic of a store, unless a source topic serves as one."""
+        for placement in self.placements:
+            for spec in placement.sub.stores:
+                if spec.name == store and spec.changelog_topic is not None:
+                    return spec.changelog_topic
+        return f"{self.application_id}-{store}-changelog"
+
+
+def source_topics(topology: Topology, available: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
+    """The topics of the log that each source node reads; patterns are matched against what is there."""
+    found = {}
+    for sub in topology.sub_topologies():
+        for source in sub.sources:
+            if source.repartition:
+                continue
+            if source.pattern is not None:
+                pattern = source.pattern
+                matching = tuple(sorted(t for t in available if pattern.fullmatch(t) and not t.startswith("__")))
+                if not matching:
+                    raise MissingTopicError(
+                        f"no topic matches the pattern `{pattern.pattern}`: create one before the start",
+                        node=source.name,
+                        origin=source.origin,
+                    )
+                found[source.name] = matching
+            else:
+                found[source.name] = source.topics
+    return found
+
+
+def missing_topics(topology: Topology, available: Mapping[str, int]) -> list[tuple[str, SourceNode]]:
+    """Source topics, also of global tables, that do not exist."""
+    sources = [s for sub in topology.sub_topologies() for s in sub.sources if not s.repartition]
+    sources += [g.source for g in topology.global_stores]
+    return [(topic, source) for source in sources for topic in source.topics if topic not in available]
+
+
+def is_head(sub: SubTopology) -> bool:
+    """Whether nothing in it needs state or a clock, so that the source reader can run it."""
+    if sub.stores or any(source.repartition for source in sub.sources):
+        return False
+    return not any(isinstance(n, ProcessorNode) and isinstance(n.operator, Process) for n in sub.nodes)
+
+
+def lay_out(topology: Topology, application_id: str, available: Mapping[str, int]) -> Layout:
+    """Place every sub-topology; `available` are the topics of the log with their partitions."""
+    subs = topology.sub_topologies()
+    topics = source_topics(topology, available)
+    writers: dict[str, list[SubTopology]] = {}
+    for sub in subs:
+        for sink in sub.sinks:
+            if sink.repartition and sink.topic is not None:
+                writers.setdefault(sink.topic, []).append(sub)
+    looped = _back_edges(subs, writers)
+    depth: dict[int, int] = {}
+    for sub in _in_order(subs, writers, looped):
+        upstream = [
+            depth[writer.id]
+            for source in sub.sources
+            if source.repartition
+            for name in source.topics
+            if name not in looped
+            for writer in writers.get(name, [])
+        ]
+        depth[sub.id] = HEAD if is_head(sub) else 1 + max(upstream, default=HEAD)
+    repartitions, tasks = _partition_counts(topology, subs, topics, writers, available)
+    placements = tuple(
+        Placement(sub, depth[sub.id], tasks[sub.id], _log_topics(sub, topics, looped, application_id))
+        for sub in subs
+    )
+    read = {t: available[t] for s in topics.values() for t in s}
+    read |= {f"{application_id}-{name}": repartitions[name] for name in looped}
+    global_topics = {g.store.name: g.source.topics[0] for g in topology.global_stores}
+    return Layout(
+        application_id,
+        placements,
+        repartitions,
+        frozenset(looped),
+        read,
+        global_topics,
+        {topic: available[topic] for topic in global_topics.values()},
+    )
+
+
+def _log_topics(
+    sub: SubTopology, topics: Mapping[str, tuple[str, ...]], looped: set[str], application_id: str
+) -> tuple[str, ...]:
+    found: list[str] = []
+    for source in sub.sources:
+        if source.repartition:
+            found += [f"{application_id}-{name}" for name in source.topics if name in looped]
+        else:
+            found += topics[source.name]
+    return tuple(found)
+
+
+def _back_edges(subs: tuple[SubTopology, ...], writers: Mapping[str, list[SubTopology]]) -> set[str]:
+    """Repartition topics that close a cycle, found by a depth-first walk from the first sub-topology on."""
+    reads = {name: sub for sub in subs for s in sub.sources if s.repartition for name in s.topics}
+    edges: dict[int, list[tuple[str, int]]] = {sub.id: [] for sub in subs}
+    for name, froms in writers.items():
+        for sub in froms:
+            if name in reads:
+                edges[sub.id].append((name, reads[name].id))
+    looped: set[str] = set()
+    done: set[int] = set()
+
+    def walk(sub: int, path: tuple[int, ...]) -> None:
+        for name, target in edges[sub]:
+            if target in path or target == sub:
+                looped.add(name)
+            elif target not in done:
+                walk(target, (*path, sub))
+        done.add(sub)
+
+    for sub in subs:
+        if sub.id not in done:
+            walk(sub.id, ())
+    return looped
+
+
+def _in_order(
+    subs: tuple[SubTopology, ...], writers: Mapping[str, list[SubTopology]], looped: set[str]
+) -> list[SubTopology]:
+    """Sub-topologies, each after those that repartition into it."""
+    placed: list[SubTopology] = []
+    waiting = list(subs)
+    while waiting:
+        for sub in waiting:
+            needs = [w for s in sub.sources if s.repartition for n in s.topics if n not in looped for w in writers.get(n, [])]
+            if all(need in placed for need in needs):
+                placed.append(sub)
+                waiting.remove(sub)
+                break
+        else:
+            raise StartError(f"sub-topologies {[s.id for s in waiting]} wait for each other")
+    return placed
+
+
+def _partition_counts(
+    topology: Topology,
+    subs: tuple[SubTopology, ...],
+    topics: Mapping[str, tuple[str, ...]],
+    writers: Mapping[str, list[SubTopology]],
+    available: Mapping[str, int],
+) -> tuple[dict[str, int], dict[int, int]]:
+    """Partitions of repartition topics (given, or the most of what is upstream), and tasks of sub-topologies.
+
+    Starts from what is known and goes on until nothing changes, since a cycle may have to be walked twice.
+    """
+    given = {t.name: t.partitions for t in topology.repartition_topics if t.partitions is not None}
+    counts: dict[str, int] = dict(given)
+    tasks: dict[int, int] = {}
+    for _ in range(2 * len(subs) + 1):
+        for sub in subs:
+            known = [available[t] for s in sub.sources if not s.repartition for t in topics[s.name]]
+            known += [counts[n] for s in sub.sources if s.repartition for n in s.topics if n in counts]
+            if known:
+                tasks[sub.id] = max(known)
+        for name, froms in writers.items():
+            upstream = [tasks[sub.id] for sub in froms if sub.id in tasks]
+            if name not in given and upstream:
+                counts[name] = max(upstream)
+        _copartition(topology, counts, given, topics, available)
+    return counts, tasks
+
+
+def _copartition(
+    topology: Topology,
+    counts: dict[str, int],
+    given: Mapping[str, int],
+    topics: Mapping[str, tuple[str, ...]],
+    available: Mapping[str, int],
+) -> None:
+    """Sources that are joined must have the same number of partitions; repartition topics among them follow."""
+    for group in topology.copartition_groups():
+        fixed: dict[str, int] = {}
+        free: list[str] = []
+        for source in group:
+            if source.repartition:
+                for name in source.topics:
+                    if name in given:
+                        fixed[name] = given[name]
+                    elif name in counts:
+                        free.append(name)
+            else:
+                for topic in topics[source.name]:
+                    fixed[topic] = available[topic]
+        if len(set(fixed.values())) > 1:
+            listed = ", ".join(f"`{name}` has {n}" for name, n in sorted(fixed.items()))
+            raise StartError(
+                f"joined topics must have the same number of partitions: {listed}; "
+                "create them alike, or call `repartition` on one side",
+                node=group[0].name,
+                origin=group[0].origin,
+            )
+        want = next(iter(fixed.values())) if fixed else max((counts[n] for n in free), default=0)
+        for name in free:
+            counts[name] = want

@@ -1,0 +1,115 @@
+"""How far the next batch reads.
+
+A batch takes what there is, up to a number of records and bytes. When that is not all, and there is more than one
+topic, every partition stops at the same point in *time*: otherwise the topic with the smaller records would run ahead
+of the others, and their next records would be late.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from headrace.log.base import TopicLog, TopicPartition
+from headrace.spark.commit import CommitRecord, Plan
+
+FIRST_BATCH = 10_000
+"""The first batch of a start is small, so that the first result is quick."""
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(slots=True)
+class Planner:
+    """Plans batches over a log. Holds no truth: what was committed is told to it each time."""
+
+    log: TopicLog
+    topics: Mapping[str, int]
+    global_topics: Mapping[str, int]
+    max_records: int
+    max_bytes: int
+    clock: Callable[[], int] = now_ms
+    record_bytes: float = 200.0
+    """How large a record is; learnt from what was read."""
+    planned: int = 0
+    _partitions: list[TopicPartition] = field(default_factory=list)
+    _globals: list[TopicPartition] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._partitions = [TopicPartition(t, p) for t, n in self.topics.items() for p in range(n)]
+        self._globals = [TopicPartition(t, p) for t, n in self.global_topics.items() for p in range(n)]
+
+    def plan(self, base: CommitRecord) -> Plan | None:
+        """The next batch, or None while there is nothing to do."""
+        starts = {tp: base.positions[tp.topic][tp.partition] for tp in self._partitions}
+        latest = self.log.latest([*self._partitions, *self._globals])
+        backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
+        now = self.clock()
+        due = base.due is not None and base.due <= now
+        if self.planned and not due and not any(backlog.values()):
+            return None
+        ends = self._ends(starts, backlog)
+        self.planned += 1
+        return Plan(
+            number=base.number + 1,
+            wall_clock=now,
+            starts=_columns(self.topics, starts),
+            ends=_columns(self.topics, ends),
+            globals=_columns(self.global_topics, {tp: latest[tp] for tp in self._globals}),
+            base=base,
+        )
+
+    def _ends(
+        self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        limit = min(self.max_records, int(self.max_bytes / self.record_bytes) or 1)
+        if not self.planned:
+            limit = min(limit, FIRST_BATCH)
+        total = sum(backlog.values())
+        if total <= limit:
+            return {tp: start + backlog[tp] for tp, start in starts.items()}
+        shares = _fair_shares(backlog, limit)
+        ends = {tp: start + shares[tp] for tp, start in starts.items()}
+        cut = [tp for tp, share in shares.items() if 0 < share < backlog[tp]]
+        if len({tp.topic for tp, size in backlog.items() if size}) > 1 and cut:
+            ends = self._common_time(starts, ends, cut)
+        return ends
+
+    def _common_time(
+        self,
+        starts: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        cut: list[TopicPartition],
+    ) -> dict[TopicPartition, int]:
+        """Cut every partition at the earliest time that a cut partition reaches."""
+        times = {}
+        for tp in cut:
+            for chunk in self.log.read({tp: (ends[tp] - 1, ends[tp])}):
+                times[tp] = chunk.timestamps[-1]
+        if not times:
+            return dict(ends)
+        first = min(times, key=lambda tp: times[tp])
+        until = times[first]
+        reading = {tp: until + 1 for tp in ends if ends[tp] > starts[tp] and tp != first}
+        stops = self.log.offsets_for_times(reading)
+        return {tp: min(end, max(starts[tp], stops.get(tp, end))) for tp, end in ends.items()}
+
+
+def _fair_shares(backlog: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:
+    """An equal share each; what a short backlog leaves over goes to the others. At least one record each."""
+    shares = dict.fromkeys(backlog, 0)
+    left = limit
+    waiting = sorted((tp for tp, size in backlog.items() if size), key=lambda tp: backlog[tp])
+    while waiting:
+        tp = waiting[0]
+        shares[tp] = min(backlog[tp], max(1, left // len(waiting)))
+        left -= shares[tp]
+        waiting = waiting[1:]
+    return shares
+
+
+def _columns(topics: Mapping[str, int], values: Mapping[TopicPartition, int]) -> dict[str, list[int]]:
+    return {topic: [values[TopicPartition(topic, p)] for p in range(n)] for topic, n in topics.items()}

@@ -1,0 +1,50 @@
+"""What the driver tells the planner, which runs in a process of its own: a small file, replaced at each commit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from headrace.spark.commit import CommitRecord, decode, encode
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """The newest commit, and what is wanted of the planner."""
+
+    base: CommitRecord
+    paused: bool = False
+    stopping: bool = False
+
+
+class ProgressFile:
+    """Written by the driver, read by the planner; both on one machine."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._ack = self.path.with_suffix(".idle")
+        self._seen: tuple[int, int] | None = None
+        self._progress: Progress | None = None
+
+    def write(self, progress: Progress) -> None:
+        """Replace the file in one step."""
+        fresh = self.path.with_suffix(".new")
+        fresh.write_bytes(encode(progress))
+        os.replace(fresh, self.path)
+
+    def read(self) -> Progress:
+        """The newest content; cheap while the file has not changed."""
+        status = os.stat(self.path)
+        seen = (status.st_ino, status.st_mtime_ns)
+        if self._progress is None or seen != self._seen:
+            self._progress, self._seen = decode(self.path.read_bytes(), Progress), seen
+        return self._progress
+
+    def acknowledge_stop(self) -> None:
+        """The planner has seen `stopping`: no batch runs, and none will be planned."""
+        self._ack.touch()
+
+    def stop_acknowledged(self) -> bool:
+        """Whether the planner will plan no more."""
+        return self._ack.exists()

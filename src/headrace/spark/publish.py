@@ -1,0 +1,133 @@
+"""The end of a batch, in the driver: collect what the tasks made, and publish it in one transaction of the log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.errors import LogError
+from headrace.log.arrow import ArrowOutgoing
+from headrace.log.base import Outgoing, Publication, Publisher, TopicPartition
+from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode, encode
+from headrace.spark.failure import raise_failure
+from headrace.spark.layout import Layout
+from headrace.spark.rows import from_batch, places, unpack
+
+
+@dataclass(slots=True)
+class Batch:
+    """A published batch, for whoever watches: counts, and where the time went."""
+
+    commit: CommitRecord
+    records: int
+    outputs: int
+    changes: int
+    reports: list[Report]
+    seconds: dict[str, float]
+
+
+@dataclass(slots=True)
+class Collected:
+    """The rows of a batch, sorted by what they are."""
+
+    outputs: list[Outgoing] = field(default_factory=list)
+    changelogs: list[Outgoing] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    plan: Plan | None = None
+
+
+class Committer:
+    """Publishes batches, one after the other, each built on the one before it."""
+
+    def __init__(self, publisher: Publisher, base: CommitRecord, layout: Layout) -> None:
+        self.publisher = publisher
+        self.base = base
+        self.layout = layout
+
+    def publish(self, table: pa.Table, seconds: dict[str, float]) -> Batch:
+        """Make a batch visible."""
+        started = time.perf_counter()
+        collected = collect(table)
+        plan = collected.plan
+        if plan is None or plan.base.number != self.base.number:
+            raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
+        seconds["sort"] = time.perf_counter() - started
+        started = time.perf_counter()
+        made: list[CommitRecord] = []
+
+        def commit_record(ends: Mapping[TopicPartition, int]) -> bytes:
+            made[:] = [self._record(plan, collected.reports, ends)]
+            return encode(made[0])
+
+        positions = {
+            TopicPartition(topic, partition): end
+            for topic, ends in plan.ends.items()
+            for partition, end in enumerate(ends)
+        }
+        self.publisher.publish(
+            Publication(collected.outputs, collected.changelogs, positions, commit_record)
+        )
+        self.base = made[0]
+        seconds["publish"] = time.perf_counter() - started
+        return Batch(
+            self.base,
+            sum(report.records for report in collected.reports),
+            sum(len(output) for output in collected.outputs),
+            sum(len(change) for change in collected.changelogs),
+            collected.reports,
+            seconds,
+        )
+
+    def _record(self, plan: Plan, reports: list[Report], ends: Mapping[TopicPartition, int]) -> CommitRecord:
+        tasks = dict(self.base.tasks)
+        due = [report.due for report in reports if report.due is not None]
+        for report in reports:
+            if report.attempt is not None:
+                tasks[report.task] = TaskCommit(plan.number, report.attempt)
+        merged = {topic: list(known) for topic, known in self.base.ends.items()}
+        for (topic, partition), end in ends.items():
+            merged[topic][partition] = end
+        return CommitRecord(
+            incarnation=self.base.incarnation,
+            number=plan.number,
+            wall_clock=plan.wall_clock,
+            positions=plan.ends,
+            tasks=tasks,
+            ends=merged,
+            due=min(due, default=None),
+        )
+
+
+def collect(table: pa.Table) -> Collected:
+    """Sort a batch's rows; raises what a worker reported as an error."""
+    found = Collected()
+    outputs: dict[tuple[Any, ...], list[pa.RecordBatch]] = {}
+    changes: dict[tuple[str, int], list[pa.RecordBatch]] = {}
+    for row in from_batch(table):
+        if row.kind == "error":
+            raise_failure(row.payload)
+        elif row.kind == "plan":
+            found.plan = decode(row.payload, Plan)
+        elif row.kind == "report":
+            found.reports.append(decode(row.payload, Report))
+        elif row.kind == "output":
+            outputs.setdefault((row.sub, row.task, row.topic), []).append(unpack(row.payload))
+        elif row.kind == "changelog":
+            changes.setdefault((row.topic, row.partition), []).append(unpack(row.payload))
+    for (_, _, topic), batches in sorted(outputs.items()):
+        for batch in batches:
+            found.outputs.append(_output(topic, batch))
+    for (topic, partition), batches in sorted(changes.items()):
+        found.changelogs += [ArrowOutgoing(topic, batch, partition) for batch in batches]
+    return found
+
+
+def _output(topic: str, batch: pa.RecordBatch) -> Outgoing:
+    partitions = places(batch, "partition")
+    if partitions is None:
+        return ArrowOutgoing(topic, batch)
+    return ArrowOutgoing(topic, batch.drop_columns(["partition"]), partitions)

@@ -1,0 +1,117 @@
+"""The one query of an application: source, stages by depth, and the commit at the end of each batch."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from headrace.errors import SparkFailedError
+from headrace.spark.publish import Batch, Committer
+from headrace.spark.progress import Progress, ProgressFile
+from headrace.spark.rows import SPARK_SCHEMA
+from headrace.spark.ship import Shipment
+from headrace.spark.source import NAME, HeadraceSource
+from headrace.spark.stage import stage
+
+
+class SparkQuery:
+    """Starts the query, and stops it between batches."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        shipment: Shipment,
+        committer: Committer,
+        stages: int,
+        on_batch: Callable[[Batch], None],
+    ) -> None:
+        self.spark = spark
+        self.committer = committer
+        self.error: BaseException | None = None
+        self._on_batch = on_batch
+        self._folder = Path(tempfile.mkdtemp(prefix="headrace-run-"))
+        self._file = ProgressFile(self._folder / "progress.json")
+        self._lock = threading.Lock()
+        self._paused = False
+        self._file.write(Progress(committer.base))
+        self._query: StreamingQuery | None = None
+        self._application = shipment.pack()
+        self._slots = shipment.slots
+        self._stages = stages
+        self._name = f"{shipment.config.application_id}-{shipment.run[:8]}"
+
+    def start(self) -> None:
+        """Start; batches begin at once."""
+        self.spark.dataSource.register(HeadraceSource)
+        frame = (
+            self.spark.readStream.format(NAME)
+            .option("application", self._application)
+            .option("progress", str(self._file.path))
+            .load()
+        )
+        for number in range(1, self._stages + 1):
+            frame = frame.repartition(self._slots, "slot").mapInArrow(
+                stage(self._application, number), SPARK_SCHEMA
+            )
+        self._query = (
+            frame.writeStream.queryName(self._name)
+            .foreachBatch(self._batch)
+            .option("checkpointLocation", str(self._folder / "checkpoint"))
+            # The checkpoint is thrown away at the end: positions come from the log. So its writes may lag.
+            .option("asyncProgressTrackingEnabled", "true")
+            .option("_asyncProgressTrackingOverrideSinkSupportCheck", "true")
+            .start()
+        )
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            started = time.perf_counter()
+            table = frame.toArrow()
+            seconds = {"run": time.perf_counter() - started}
+            batch = self.committer.publish(table, seconds)
+            self._tell()
+            self._on_batch(batch)
+        except BaseException as error:
+            self.error = error
+            raise
+
+    def _tell(self) -> None:
+        with self._lock:
+            self._file.write(Progress(self.committer.base, self._paused, False))
+
+    def alive(self) -> bool:
+        """Whether the query still runs."""
+        return self._query is not None and self._query.isActive
+
+    def exception(self) -> BaseException | None:
+        """What ended the query, when it was not one of our own errors."""
+        found = None if self._query is None else self._query.exception()
+        return None if found is None else SparkFailedError(_without_stack(str(found)))
+
+    def stop(self, timeout: float) -> bool:
+        """Plan no more, wait for the running batch, then stop. True when that went by the book."""
+        query = self._query
+        if query is None:
+            return True
+        with self._lock:
+            self._file.write(Progress(self.committer.base, self._paused, stopping=True))
+        until = time.monotonic() + timeout
+        while query.isActive and not self._file.stop_acknowledged() and time.monotonic() < until:
+            time.sleep(0.01)
+        clean = self._file.stop_acknowledged() or not query.isActive
+        query.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return clean
+
+
+def _without_stack(text: str) -> str:
+    """The first line of what Spark says, without Java's stack."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else "the query ended"

@@ -1,0 +1,111 @@
+"""Reading a batch in a worker: stateless heads run here, everything else is packed for its task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from headrace.log.arrow import ArrowChunk, to_batch
+from headrace.log.base import Chunk, TopicPartition
+from headrace.record import TaskId
+from headrace.spark.commit import Plan, Report, encode
+from headrace.spark.layout import HEAD, Placement
+from headrace.spark.outputs import output_rows
+from headrace.spark.rows import DRIVER, Row, pack_in_parts, with_places
+from headrace.spark.runtime import Runtime
+
+
+def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: bool) -> Iterator[list[Row]]:
+    """The rows of some partition numbers, as they are read."""
+    layout = runtime.layout
+    if control:
+        packed = encode(plan)
+        rows = [Row(runtime.salts[0], DRIVER, "plan", 0, 0, "", 0, packed)]
+        if layout.stages > HEAD:
+            rows += [Row(salt, 1, "control", 0, slot, "", 0, packed) for slot, salt in enumerate(runtime.salts)]
+        yield rows
+    ranges = {}
+    for topic, ends in plan.ends.items():
+        for number in numbers:
+            if number < len(ends) and ends[number] > plan.starts[topic][number]:
+                ranges[TopicPartition(topic, number)] = (plan.starts[topic][number], ends[number])
+    if not ranges:
+        return
+    heads = _Heads(runtime, plan)
+    for chunk in runtime.log.read(ranges):
+        placement = layout.reader_of(chunk.topic)
+        if placement.stage == HEAD:
+            yield from heads.take(placement, chunk)
+        else:
+            yield _raw(runtime, placement, chunk)
+    yield from heads.finish()
+
+
+def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:
+    """Records for a task of a later stage, as they were in the topic."""
+    task = chunk.partition
+    salt = runtime.salts[task % len(runtime.salts)]
+    topic = runtime.layout.node_topic(chunk.topic)
+    batch = (
+        chunk.batch
+        if isinstance(chunk, ArrowChunk)
+        else to_batch(chunk.keys, chunk.values, chunk.timestamps, chunk.headers)
+    )
+    batch = with_places(batch, chunk.offsets)
+    return [
+        Row(salt, placement.stage, "records", placement.sub.id, task, topic, chunk.partition, payload)
+        for payload in pack_in_parts(batch)
+    ]
+
+
+class _Heads:
+    """The stateless sub-topologies of one read. With several topics, all of a partition is read before it is
+    processed, since the order over topics is by time."""
+
+    def __init__(self, runtime: Runtime, plan: Plan) -> None:
+        self.runtime = runtime
+        self.plan = plan
+        self.waiting: dict[TaskId, list[Chunk]] = {}
+        self.counters: dict[TaskId, dict[str, int]] = {}
+        self.records: dict[TaskId, int] = {}
+        self.outputs = 0
+        self.begun = False
+
+    def take(self, placement: Placement, chunk: Chunk) -> Iterator[list[Row]]:
+        task = TaskId(placement.sub.id, chunk.partition)
+        self.records[task] = self.records.get(task, 0) + len(chunk)
+        if len(placement.topics) > 1:
+            self.waiting.setdefault(task, []).append(chunk)
+        else:
+            yield from self._run(task, [chunk])
+
+    def _run(self, task: TaskId, chunks: list[Chunk]) -> Iterator[list[Row]]:
+        if not self.begun:
+            self.runtime.begin(self.plan)
+            self.begun = True
+        head = self.runtime.head(task)
+        try:
+            head.task.process(chunks)
+        except BaseException:
+            head.output.clear()
+            raise
+        counters = self.counters.setdefault(task, {})
+        rows = list(
+            output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters)
+        )
+        if rows:
+            yield rows
+
+    def finish(self) -> Iterator[list[Row]]:
+        for task, chunks in self.waiting.items():
+            yield from self._run(task, chunks)
+        reports = [
+            Row(
+                self.runtime.salts[0], DRIVER, "report", task.subtopology, task.partition, "", 0,
+                encode(Report(str(task), records=count)),
+            )
+            for task, count in self.records.items()
+        ]
+        if reports:
+            yield reports
+
+

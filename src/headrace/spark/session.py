@@ -1,0 +1,93 @@
+"""The Spark session, set up for small batches and no state of Spark's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from headrace.spark.java import find_java, java_home
+
+SETTINGS = {
+    # One Spark partition is one slot of tasks: nothing may merge or split them.
+    "spark.sql.adaptive.enabled": "false",
+    # Delayed acknowledgements on loopback TCP cost 40 ms for every Python task.
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.streaming.pollingDelay": "1ms",
+    "spark.locality.wait": "0",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Packed rows: few and large. Compressing them costs more than it saves on one machine.
+    "spark.shuffle.compress": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.driver.memory": "2g",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    # A few dozen packed rows do not repay generated code: compiling it is most of the first batch.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
+"""The JVM only moves packed rows: start quickly and leave the cores to Python."""
+
+LOG4J = """\
+rootLogger.level = {level}
+logger.repl.name = org.apache.spark.api.python.PythonGatewayServer
+logger.repl.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
+    """A new session, or the one that is already running in this process."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    os.environ["JAVA_HOME"] = java_home(find_java())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if master is None or master.startswith("local") else "")
+    if not os.environ["SPARK_LOCAL_IP"]:
+        del os.environ["SPARK_LOCAL_IP"]
+    settings = {**SETTINGS, "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}", **more}
+    # A lost worker is tried again: `local[n,4]` allows four failures of a task, `local[n]` none.
+    builder = SparkSession.builder.master(master or f"local[{cores()},4]").appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    # Read by the launcher before there is a session; the console stays the user's.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(settings)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
+    return spark
+
+
+def _submit_arguments(settings: Mapping[str, str]) -> str:
+    early = ("spark.driver.memory", "spark.driver.extraJavaOptions")
+    parts = [f'--conf "{key}={settings[key]}"' for key in early if key in settings]
+    return " ".join([*parts, "pyspark-shell"])
+
+
+def _log4j(verbose: bool) -> str:
+    folder = Path(tempfile.gettempdir()) / f"headrace-log4j-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    level = "WARN" if verbose else "OFF"
+    file = folder / f"log4j2-{level.lower()}.properties"
+    if not file.exists():
+        fresh = file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(LOG4J.format(level=level))
+        fresh.replace(file)
+    return f"-Dlog4j2.configurationFile={file.as_uri()}"

@@ -1,0 +1,107 @@
+"""How the user's application reaches the workers: as a module that they import, or pickled when there is none.
+
+A module is best: its classes are the same everywhere, whatever they are made with (a `msgspec.Struct` of a script cannot be
+pickled at all). So a topology that is an attribute of a module goes by name, and its file is shipped; a script that is run as
+`__main__` is imported by the workers under its file's name. Only a topology that no module holds is pickled.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from pyspark import cloudpickle
+
+from headrace.config import StreamsConfig
+from headrace.errors import StartError
+from headrace.topology.topology import Topology
+
+IN_WORKER = "HEADRACE_WORKER"
+"""Set in the workers' environment while they import the user's module."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRef:
+    """A topology by name: `module.attribute`, and the file that has to be shipped for it."""
+
+    module: str
+    attribute: str
+    file: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shipment:
+    """All that a worker needs to know of a run of an application."""
+
+    run: str
+    incarnation: str
+    topology: ModuleRef | Topology
+    config: StreamsConfig
+    topics: Mapping[str, int]
+    slots: int
+
+    def pack(self) -> str:
+        """Text, so that it can be an option of a Spark source."""
+        try:
+            return base64.b85encode(cloudpickle.dumps(self)).decode()
+        except Exception as error:
+            raise StartError(
+                f"the topology cannot be sent to the workers: {error}; put it into a module of its own, "
+                "as a variable at the top level, and start it with `headrace run module.py`"
+            ) from error
+
+
+def unpack(text: str) -> Shipment:
+    """The inverse of `Shipment.pack`."""
+    return cast(Shipment, cloudpickle.loads(base64.b85decode(text)))
+
+
+def reference(topology: Topology) -> ModuleRef | None:
+    """The module and attribute that hold this topology, if any."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("headrace", "pyspark") or not isinstance(module, ModuleType):
+            continue
+        for attribute, value in list(vars(module).items()):
+            if value is topology:
+                return _named(name, attribute, module)
+    return None
+
+
+def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
+    file = getattr(module, "__file__", None)
+    if name == "__main__":
+        if file is None:
+            return None
+        stem = Path(file).stem
+        if not stem.isidentifier() or importlib.util.find_spec(stem) is not None and stem not in _local(file):
+            return None
+        # What the workers write with a type's name must be found under that name here, too.
+        sys.modules.setdefault(stem, module)
+        name = stem
+    spec = getattr(module, "__spec__", None)
+    packaged = "." in name or (spec is not None and spec.submodule_search_locations is not None)
+    return ModuleRef(name, attribute, None if packaged or file is None else str(Path(file).resolve()))
+
+
+def _local(file: str) -> tuple[str, ...]:
+    """The module name of a script that lies in the folder it was started from."""
+    folder = Path(file).resolve().parent
+    return (Path(file).stem,) if str(folder) in (os.path.abspath(p or ".") for p in sys.path) else ()
+
+
+def resolve(topology: ModuleRef | Topology) -> Topology:
+    """The topology, in a worker: imported by name, or as it came."""
+    if isinstance(topology, Topology):
+        return topology
+    os.environ[IN_WORKER] = "1"
+    module = importlib.import_module(topology.module)
+    found: Any = getattr(module, topology.attribute)
+    return cast(Topology, found)

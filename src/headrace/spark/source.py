@@ -1,0 +1,126 @@
+"""The one source of the query: plans batches, reads all topics, and runs stateless heads while reading."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from headrace.spark.commit import Plan, decode, encode
+from headrace.spark.failure import failure_row
+from headrace.spark.planner import Planner
+from headrace.spark.progress import ProgressFile
+from headrace.spark.reader import read_rows
+from headrace.spark.rows import SPARK_SCHEMA, to_batch
+from headrace.spark.runtime import runtime_of
+
+NAME = "headrace"
+SMALL = 5_000
+"""Up to this many records one task reads all partitions: a Python task costs 15-50 ms whatever it does."""
+WAIT = 0.25
+"""Seconds that the planner waits for input before it answers that there is none."""
+
+
+class HeadraceSource(DataSource):
+    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file)."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SPARK_SCHEMA
+
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        return HeadraceReader(self.options["application"], self.options["progress"])
+
+
+class HeadraceReader(DataSourceStreamReader):
+    """Plans in a process beside the driver; reads in the workers."""
+
+    def __init__(self, application: str, progress: str) -> None:
+        self.application = application
+        self.progress_path = progress
+        self._planner: Planner | None = None
+        self._plan: Plan | None = None
+        self._idle = 0.001
+
+    def __getstate__(self) -> dict[str, object]:
+        # What travels to the workers is only how to read.
+        return {"application": self.application, "progress_path": self.progress_path}
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {"commit": ProgressFile(self.progress_path).read().base.number}
+
+    def getDefaultReadLimit(self) -> ReadAllAvailable:
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        """Plan the next batch; the old offset when there is nothing to do for a while."""
+        planner, file = self._open()
+        until = time.monotonic() + WAIT
+        while True:
+            progress = file.read()
+            if progress.stopping:
+                file.acknowledge_stop()
+                time.sleep(0.05)
+                return start
+            # The commit of the last batch is written before Spark asks for the next one.
+            if not progress.paused and progress.base.number >= start["commit"]:
+                plan = planner.plan(progress.base)
+                if plan is not None:
+                    self._plan, self._idle = plan, 0.001
+                    return {"commit": plan.number, "wall_clock": plan.wall_clock, "ends": plan.ends}
+            if time.monotonic() >= until:
+                return start
+            time.sleep(self._idle)
+            self._idle = min(0.02, self._idle * 1.2)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Who reads what: all by one while it is little, otherwise split by partition number."""
+        plan = self._plan
+        if plan is None or plan.number != end["commit"]:
+            return []
+        runtime = runtime_of(self.application)
+        counts: dict[int, int] = {}
+        for topic, ends in plan.ends.items():
+            for number, (first, last) in enumerate(zip(plan.starts[topic], ends, strict=True)):
+                counts[number] = counts.get(number, 0) + last - first
+        groups = [sorted(counts)]
+        if sum(counts.values()) > SMALL:
+            groups = [[] for _ in range(min(runtime.shipment.slots, len(counts)) or 1)]
+            sizes = [0] * len(groups)
+            for number in sorted(counts, key=lambda n: -counts[n]):
+                least = sizes.index(min(sizes))
+                groups[least].append(number)
+                sizes[least] += counts[number]
+        packed = encode(plan)
+        return [InputPartition((packed, group, i == 0)) for i, group in enumerate(groups) if group or i == 0]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """In a worker: the records of some partition numbers, packed; the first reader adds the control rows."""
+        packed, numbers, first = partition.value
+        runtime = runtime_of(self.application)
+        try:
+            for rows in read_rows(runtime, decode(packed, Plan), numbers, control=first):
+                yield to_batch(rows)
+        except Exception as error:
+            yield to_batch([failure_row(error)])
+
+    def _open(self) -> tuple[Planner, ProgressFile]:
+        if self._planner is None:
+            runtime = runtime_of(self.application)
+            config = runtime.config
+            self._planner = Planner(
+                runtime.log,
+                runtime.layout.topics,
+                runtime.layout.global_partitions,
+                config.max_batch_records,
+                config.max_batch_bytes,
+            )
+            self._file = ProgressFile(self.progress_path)
+        return self._planner, self._file

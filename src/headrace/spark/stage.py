@@ -1,0 +1,62 @@
+"""A stage of the query: the tasks of one depth, run inside `mapInArrow`. One Spark partition is one slot of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+
+from headrace.errors import LogError
+from headrace.record import TaskId
+from headrace.spark.commit import Plan, decode
+from headrace.spark.failure import failure_row
+from headrace.spark.outputs import output_rows
+from headrace.spark.rows import Row, from_batch, to_batch
+from headrace.spark.runtime import Runtime, runtime_of
+
+
+def stage(application: str, number: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that Spark calls for each slot of a stage."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        mine: list[Row] = []
+        for batch in batches:
+            passing = []
+            for row in from_batch(batch):
+                (mine if row.stage == number else passing).append(row)
+            if passing:
+                yield to_batch(passing)
+        if not mine:
+            return
+        try:
+            runtime = runtime_of(application)
+            for rows in run_slot(runtime, number, mine):
+                yield to_batch(rows)
+        except Exception as error:
+            yield to_batch([failure_row(error, mine[0].slot)])
+
+    return run
+
+
+def run_slot(runtime: Runtime, number: int, rows: list[Row]) -> Iterator[list[Row]]:
+    """Run every task of this slot: those of all sub-topologies of the stage whose number falls into it."""
+    control = next((row for row in rows if row.kind == "control"), None)
+    if control is None:
+        raise LogError(f"a slot of stage {number} got records without the plan of the batch")
+    plan, slot = decode(control.payload, Plan), control.task
+    if number < runtime.layout.stages:
+        yield [control._replace(stage=number + 1)]
+    runtime.begin(plan)
+    inputs: dict[TaskId, list[Row]] = {}
+    for row in rows:
+        if row.kind == "records":
+            inputs.setdefault(TaskId(row.sub, row.task), []).append(row)
+    for placement in runtime.layout.placements:
+        if placement.stage != number:
+            continue
+        for task_id in placement.task_ids():
+            if task_id.partition % len(runtime.salts) == slot:
+                hosted = runtime.hosted(task_id)
+                result = hosted.run(plan, inputs.get(task_id, []))
+                made = list(output_rows(result.taken, runtime.layout, runtime.salts, task_id, {}))
+                yield [*made, *result.rows]

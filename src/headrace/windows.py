@@ -1,0 +1,81 @@
+"""Window specifications: pure time arithmetic, no state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from headrace.errors import InvalidArgumentError
+from headrace.origin import caller
+
+
+def milliseconds(duration: timedelta, what: str, *, positive: bool = True) -> int:
+    """A duration in whole milliseconds; refuses plain numbers and what makes no sense."""
+    if not isinstance(duration, timedelta):
+        raise InvalidArgumentError(
+            f"`{what}` takes a timedelta, got {duration!r}: write timedelta(milliseconds={duration!r})",
+            origin=caller(),
+        )
+    result = duration // timedelta(milliseconds=1)
+    if result < (1 if positive else 0):
+        least = "at least one millisecond" if positive else "zero or more"
+        raise InvalidArgumentError(f"`{what}` must be {least}, got {duration}", origin=caller())
+    return result
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class TimeWindows:
+    """Windows of a fixed size, aligned to the epoch: tumbling, or hopping when `advance` is smaller than the size.
+
+    >>> TimeWindows(timedelta(minutes=1), grace=timedelta(seconds=10)).starts(61_000)
+    [60000]
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int
+
+    def __init__(
+        self, size: timedelta, *, advance: timedelta | None = None, grace: timedelta = timedelta(0)
+    ) -> None:
+        size_ms = milliseconds(size, "size")
+        advance_ms = size_ms if advance is None else milliseconds(advance, "advance")
+        if advance_ms > size_ms:
+            raise InvalidArgumentError(
+                f"`advance` must not be longer than the window, got {advance} for windows of {size}",
+                origin=caller(),
+            )
+        object.__setattr__(self, "size_ms", size_ms)
+        object.__setattr__(self, "advance_ms", advance_ms)
+        object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
+
+    def starts(self, timestamp: int) -> list[int]:
+        """The starts of all windows that hold the timestamp, in order; never negative."""
+        first = max(0, timestamp - self.size_ms + self.advance_ms) // self.advance_ms * self.advance_ms
+        return list(range(first, timestamp + 1, self.advance_ms))
+
+    @property
+    def retention_ms(self) -> int:
+        """How long a window must be kept: its size and its grace."""
+        return self.size_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SessionWindows:
+    """Windows of activity, ended by a gap without records.
+
+    >>> SessionWindows(gap=timedelta(minutes=5), grace=timedelta(seconds=30)).retention_ms
+    330000
+    """
+
+    gap_ms: int
+    grace_ms: int
+
+    def __init__(self, gap: timedelta, *, grace: timedelta = timedelta(0)) -> None:
+        object.__setattr__(self, "gap_ms", milliseconds(gap, "gap"))
+        object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
+
+    @property
+    def retention_ms(self) -> int:
+        """How long a session must be kept after its end: the gap and the grace."""
+        return self.gap_ms + self.grace_ms
