@@ -176,7 +176,8 @@ class SessionWindowedKStream(Generic[K, V]):
         self,
         initializer: Callable[[], A],
         aggregator: Callable[[K, V, A], A],
-        merger: Callable[[K, A, A], A],
+        # `object` and not A: where two lambdas would have to agree on A, mypy gives up and infers Any.
+        merger: Callable[[K, A, A], object],
         *,
         value: As[A] | None = None,
         store: Store[K, A] | None = None,

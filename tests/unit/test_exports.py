@@ -1,0 +1,40 @@
+"""The names that `import headrace` offers: taking one away, or adding one, must be meant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import headrace
+
+NAMES = """
+BranchedKStream Change ErrorContext GlobalKTable HeadraceError KGroupedStream KStream KTable Materialized Processor
+ProcessorContext PunctuationType Record RecordMetadata Response Serde Serdes SessionWindowedKStream SessionWindows
+StoreSpec Streams StreamsBuilder StreamsConfig TaskId TimeWindowedKStream TimeWindows Topology Windowed
+key_value_store log_and_continue log_and_fail session_store window_store
+"""
+
+
+def test_the_exported_names_are_locked() -> None:
+    assert sorted(NAMES.split()) == headrace.__all__
+
+
+def test_every_exported_name_is_there() -> None:
+    assert all(getattr(headrace, name) is not None for name in headrace.__all__)
+
+
+def test_an_unknown_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="KStreams"):
+        headrace.KStreams  # noqa: B018
+
+
+def test_importing_headrace_starts_nothing_heavy() -> None:
+    code = (
+        "import headrace, headrace.testing, sys; "
+        "print([name for name in ('pyspark', 'pyarrow', 'pandas', 'confluent_kafka', 'headrace.app') "
+        "if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

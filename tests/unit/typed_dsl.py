@@ -1,0 +1,136 @@
+"""What a type checker sees of the DSL. Checked by mypy and run by `test_dsl_typing.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypedDict, assert_type
+
+import msgspec
+
+from headrace import (
+    GlobalKTable,
+    KGroupedStream,
+    KStream,
+    KTable,
+    Materialized,
+    Processor,
+    Serde,
+    SessionWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Windowed,
+)
+
+
+@dataclass
+class Order:
+    user: str
+    amount: float
+
+
+class Point(msgspec.Struct):
+    x: int
+
+
+class Row(TypedDict):
+    name: str
+
+
+class Rename(Processor[str, Order, int, Point]):
+    pass
+
+
+def amount_of(order: Order) -> float:
+    return order.amount
+
+
+minute = timedelta(minutes=1)
+builder = StreamsBuilder()
+
+assert_type(builder.stream("a"), KStream[str, Any])
+assert_type(builder.stream("b", value=Order), KStream[str, Order])
+assert_type(builder.stream("c", key=int, value=Point), KStream[int, Point])
+assert_type(builder.stream("d", value=Row), KStream[str, Row])
+assert_type(builder.stream("e", value=list[int]), KStream[str, list[int]])
+assert_type(builder.stream("f", key=int), KStream[int, Any])
+serde: Serde[bytes] = Serde.of(bytes, bytes)
+assert_type(builder.stream("g", value=serde), KStream[str, bytes])
+assert_type(builder.table("h", value=Order), KTable[str, Order])
+assert_type(builder.table("i", key=int, value=Order, store="rows"), KTable[int, Order])
+assert_type(builder.global_table("j", value=int), GlobalKTable[str, int])
+
+orders = builder.stream("orders", value=Order)
+assert_type(orders.filter(lambda key, order: order.amount > 1), KStream[str, Order])
+assert_type(orders.map_values(lambda order: order.amount), KStream[str, float])
+assert_type(orders.map_values(amount_of), KStream[str, float])
+assert_type(orders.map_values(lambda order: Point(1), value=Point), KStream[str, Point])
+assert_type(orders.map_values(lambda key, order: key, with_key=True), KStream[str, str])
+assert_type(orders.flat_map_values(lambda order: [order.user]), KStream[str, str])
+assert_type(orders.select_key(lambda key, order: 1), KStream[int, Order])
+assert_type(orders.map(lambda key, order: (1, order.amount)), KStream[int, float])
+assert_type(orders.flat_map(lambda key, order: [(1, key)]), KStream[int, str])
+assert_type(orders.peek(lambda key, order: print(order.user)), KStream[str, Order])
+assert_type(orders.merge(builder.stream("orders", value=Order)), KStream[str, Order])
+assert_type(orders.repartition(partitions=3), KStream[str, Order])
+assert_type(orders.branch(lambda key, order: True), tuple[KStream[str, Order], ...])
+assert_type(orders.split().default_branch(), dict[str, KStream[str, Order]])
+assert_type(orders.process(Rename), KStream[int, Point])
+
+assert_type(orders.group_by_key(), KGroupedStream[str, Order])
+by_amount = orders.group_by(lambda key, order: order.amount)
+assert_type(by_amount, KGroupedStream[float, Order])
+assert_type(by_amount.count(), KTable[float, int])
+assert_type(by_amount.count(store=Materialized("counts", caching=True)), KTable[float, int])
+assert_type(by_amount.reduce(lambda so_far, order: order), KTable[float, Order])
+assert_type(
+    by_amount.aggregate(lambda: 0.0, lambda key, order, sum: sum + order.amount), KTable[float, float]
+)
+assert_type(by_amount.aggregate(dict[str, int], lambda key, order, seen: seen), KTable[float, dict[str, int]])
+
+tumbling = by_amount.windowed_by(TimeWindows(minute))
+assert_type(tumbling.count(), KTable[Windowed[float], int])
+assert_type(tumbling.reduce(lambda so_far, order: order), KTable[Windowed[float], Order])
+assert_type(
+    tumbling.aggregate(list[str], lambda key, order, users: users), KTable[Windowed[float], list[str]]
+)
+sessions = by_amount.windowed_by(SessionWindows(minute))
+assert_type(sessions.count(), KTable[Windowed[float], int])
+assert_type(
+    sessions.aggregate(float, lambda key, order, sum: sum, lambda key, left, right: left + right),
+    KTable[Windowed[float], float],
+)
+assert_type(sessions.count().to_stream(), KStream[Windowed[float], int])
+assert_type(sessions.count().to_stream(lambda window, count: window.start), KStream[int, int])
+
+users = builder.table("users", value=Point)
+ranks = builder.global_table("ranks", key=int, value=float)
+
+
+def both(order: Order, point: Point | None) -> str:
+    return order.user
+
+
+assert_type(orders.join(users, join=lambda order, point: point.x), KStream[str, int])
+assert_type(orders.left_join(users, join=both), KStream[str, str])
+assert_type(
+    orders.left_join(users, join=lambda key, order, point: (key, point), with_key=True),
+    KStream[str, tuple[str, Point | None]],
+)
+assert_type(
+    orders.join(ranks, on=lambda key, order: 1, join=lambda order, rank: rank * 2), KStream[str, float]
+)
+assert_type(
+    orders.left_join(ranks, on=lambda key, order: 1, join=lambda order, rank: rank),
+    KStream[str, float | None],
+)
+
+orders.to("out")
+orders.to(lambda key, order, metadata: order.user)
+
+
+def mistakes() -> None:
+    """Never run: a type checker must see each of them."""
+    orders.map_values(lambda order: order.usr)  # type: ignore[attr-defined]
+    orders.filter(lambda key: True)  # type: ignore[arg-type, misc]
+    orders.join(ranks, join=lambda order, rank: rank)  # type: ignore[call-overload]
