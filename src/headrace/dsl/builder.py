@@ -16,13 +16,13 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.lower import lower
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.dsl.passes import PASSES
-from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
+from headrace.topology.arguments import check_offset_reset, check_store, names_of
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
 from headrace.topology.operators import GlobalTableUpdate
 from headrace.topology.stores import StoreSpec
-from headrace.topology.topology import Topology, check_offset_reset, names_of
+from headrace.topology.topology import Topology
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -117,8 +117,6 @@ class StreamsBuilder:
             timestamp_extractor=timestamp_extractor,
             offset_reset=check_offset_reset(offset_reset, origin),
         )
-        if pattern is None and not node.topics:
-            raise InvalidArgumentError("a stream needs at least one topic, got none", origin=origin)
         return KStream(
             self._blueprint,
             self._blueprint.add(node),
@@ -275,11 +273,7 @@ class StreamsBuilder:
         >>> from headrace import key_value_store
         >>> builder = StreamsBuilder().add_state_store(key_value_store("seen", key=str, value=int))
         """
-        if not isinstance(store, StoreSpec):
-            raise InvalidArgumentError(
-                f"`add_state_store` takes a store, got {store!r}: make one with `key_value_store(...)`",
-                origin=caller(),
-            )
+        check_store(store)
         self._blueprint.add(StateStore(name=store.name, origin=caller(), store=store))
         return self
 

@@ -16,10 +16,10 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.topology import operators
+from headrace.topology.arguments import check_supplier
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import Partitioner
 from headrace.topology.stores import StoreSpec
-from headrace.topology.topology import check_supplier
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -1,0 +1,166 @@
+"""The nodes and stores of a topology: how they are added, and what a runtime reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Self
+
+from headrace.errors import InvalidArgumentError
+from headrace.origin import Origin
+from headrace.topology import render, validate
+from headrace.topology.describe import TopologyDescription, describe
+from headrace.topology.groups import node_groups
+from headrace.topology.naming import check_name
+from headrace.topology.nodes import (
+    GlobalStoreNode,
+    Node,
+    ProcessorNode,
+    RepartitionTopic,
+    SinkNode,
+    SourceNode,
+    SubTopology,
+)
+from headrace.topology.old_values import old_values
+from headrace.topology.stores import StoreSpec
+
+
+class Network:
+    """Nodes connected by name, checked as they come."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._stores: dict[str, StoreSpec] = {}
+        self._global_stores: dict[str, GlobalStoreNode] = {}
+        self._repartition_topics: dict[str, RepartitionTopic] = {}
+        self._copartitioned: list[frozenset[str]] = []
+
+    def add_store(self, store: StoreSpec, processors: Iterable[str], origin: Origin) -> Self:
+        """Add a store and connect it to processors."""
+        validate.check_new_store(store, self._stores, self._global_stores)
+        self._stores[store.name] = store
+        for processor in processors:
+            self.connect(processor, [store.name], origin)
+        return self
+
+    def connect(self, processor: str, stores: Iterable[str], origin: Origin) -> Self:
+        """Let a processor use stores that are there; a mistake is shown at the processor's own line."""
+        for store in stores:
+            at = self._nodes[processor].origin if processor in self._nodes else origin
+            validate.check_connection(processor, store, self._nodes, self._stores, self._global_stores, at)
+            node = self._nodes[processor]
+            if isinstance(node, ProcessorNode) and store not in node.stores:
+                self._nodes[processor] = replace(node, stores=(*node.stores, store))
+        return self
+
+    def add_node(self, node: Node) -> Self:
+        """Add a node that is made already."""
+        check_name(node.name, "name", node.origin)
+        validate.check_new_name(node, self._nodes)
+        if isinstance(node, SourceNode):
+            validate.check_topics(node, self._sources())
+        else:
+            node = replace(node, parents=tuple(dict.fromkeys(node.parents)))
+            validate.check_parents(node, self._nodes)
+        if isinstance(node, SinkNode):
+            validate.check_global_topics([node], self._global_stores.values())
+        self._nodes[node.name] = node
+        return self
+
+    def add_global(self, node: GlobalStoreNode) -> Self:
+        """Add a global store that is made already."""
+        if node.store.logging:
+            raise InvalidArgumentError(
+                f"the topic is the changelog of the global store `{node.store.name}`: make it with `logging=False`",
+                node=node.processor.name,
+                origin=node.source.origin,
+            )
+        validate.check_new_store(node.store, self._stores, self._global_stores)
+        validate.check_global_topics((n for n in self._nodes.values() if isinstance(n, SinkNode)), [node])
+        self.add_node(node.source)
+        self.add_node(node.processor)
+        self._global_stores[node.store.name] = node
+        return self
+
+    def add_repartition_topic(self, topic: RepartitionTopic) -> Self:
+        """Declare a topic between two sub-topologies."""
+        self._repartition_topics[topic.name] = topic
+        return self
+
+    def copartition(self, sources: Iterable[str]) -> Self:
+        """Declare sources whose topics are joined: they need the same number of partitions."""
+        self._copartitioned.append(frozenset(sources))
+        validate.check_partitions(self.copartition_groups(), self._repartition_topics)
+        return self
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """Every node by name, in the order in which they were added; parents come first."""
+        return MappingProxyType(self._nodes)
+
+    @property
+    def stores(self) -> Mapping[str, StoreSpec]:
+        """Every store by name, without the global ones."""
+        return MappingProxyType(self._stores)
+
+    @property
+    def global_stores(self) -> tuple[GlobalStoreNode, ...]:
+        """The global stores, each with its source and processor."""
+        return tuple(self._global_stores.values())
+
+    @property
+    def repartition_topics(self) -> tuple[RepartitionTopic, ...]:
+        """The topics between sub-topologies, named without the application id."""
+        return tuple(self._repartition_topics.values())
+
+    def copartition_groups(self) -> tuple[tuple[SourceNode, ...], ...]:
+        """Sources whose topics need the same number of partitions because they are joined."""
+        groups: list[frozenset[str]] = []
+        for sources in self._copartitioned:
+            overlapping = [group for group in groups if group & sources]
+            groups = [group for group in groups if not group & sources]
+            groups.append(sources.union(*overlapping))
+        return tuple(tuple(s for s in self._sources() if s.name in group) for group in groups)
+
+    @property
+    def old_values(self) -> frozenset[str]:
+        """The processors that must send the old value of a row along with the new one."""
+        return old_values(self._nodes)
+
+    def sub_topologies(self) -> tuple[SubTopology, ...]:
+        """The parts that run as tasks of their own; numbered as in Kafka Streams, which counts global stores too."""
+        sources = self._global_sources()
+        return tuple(
+            self._sub_topology(number, group)
+            for number, group in enumerate(node_groups(self._nodes))
+            if sources.isdisjoint(group)
+        )
+
+    def describe(self) -> TopologyDescription:
+        """The topology as text (`str`) and as data, in the words of Kafka Streams."""
+        return describe(self._nodes, node_groups(self._nodes), self._global_sources())
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The topology as JSON: sub-topologies, nodes, edges, stores and topics."""
+        return json.dumps(render.data(self.sub_topologies(), self.global_stores), indent=indent)
+
+    def to_mermaid(self) -> str:
+        """The topology as a Mermaid flowchart."""
+        return render.mermaid(self.sub_topologies(), self.global_stores)
+
+    def __repr__(self) -> str:
+        count = len(self.sub_topologies())
+        return f"<Topology of {len(self._nodes)} nodes in {count} sub-topolog{'y' if count == 1 else 'ies'}>"
+
+    def _sub_topology(self, number: int, group: Iterable[str]) -> SubTopology:
+        nodes = tuple(self._nodes[name] for name in group)
+        names = dict.fromkeys(s for node in nodes if isinstance(node, ProcessorNode) for s in node.stores)
+        return SubTopology(number, nodes, tuple(self._stores[name] for name in names))
+
+    def _sources(self) -> list[SourceNode]:
+        return [node for node in self._nodes.values() if isinstance(node, SourceNode)]
+
+    def _global_sources(self) -> frozenset[str]:
+        return frozenset(node.source.name for node in self._global_stores.values())
