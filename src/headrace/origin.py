@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
-_PACKAGE = str(Path(__file__).resolve().parent) + os.sep
+_PACKAGE = str(Path(__file__).resolve().parent) + os.sep + os.sep
 
 
 class Origin(NamedTuple):
@@ -34,12 +35,18 @@ def caller() -> Origin:
 
 
 def raised_at(error: BaseException) -> Origin:
-    """The innermost line of the traceback that is not Headrace's own: where a callback raised."""
-    found = NOWHERE
+    """Where a callback raised: the innermost line of the traceback that is the user's own.
+
+    A library that the callback called (Python's own included) counts only if nothing else is there.
+    """
+    libraries = tuple({sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+    users = somebodys = NOWHERE
     traceback = error.__traceback__
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         if not file.startswith(_PACKAGE):
-            found = Origin(file, traceback.tb_lineno)
+            somebodys = Origin(file, traceback.tb_lineno)
+            if not file.startswith((*libraries, "<frozen")):
+                users = somebodys
         traceback = traceback.tb_next
-    return found
+    return somebodys if users == NOWHERE else users

@@ -12,7 +12,7 @@ from semantics.scenarios import config_of, topology_of
 from semantics.scenarios.common import ms
 
 from headrace import Serde, Serdes
-from headrace.record import Record, Windowed
+from headrace.record import Headers, Record, Windowed
 from headrace.serdes import SessionWindowedSerde, TimeWindowedSerde
 from headrace.state import ValueAndTimestamp
 from headrace.testing import TopologyTestDriver
@@ -52,23 +52,25 @@ def serde_of(kind: str, topic: dict[str, Any]) -> Serde[Any]:
     raise ValueError(kind)
 
 
-def replay(name: str, counts: Counts) -> None:
-    """Replay all runs of a case; an assertion fails at the first step that differs."""
+def replay(name: str, counts: Counts, *, restarts: bool = False) -> None:
+    """Replay all runs of a case, with a restart before each step if asked for; an assertion fails at the first
+    step that differs.
+    """
     case = case_of(name)
     for run in case["runs"]:
         counts.runs += 1
         with TopologyTestDriver(
             topology_of(name), config_of(name), initial_wall_clock_time=case["initial_wall_clock_ms"]
         ) as driver:
-            _replay_steps(driver, case, run, counts)
+            _replay_steps(driver, case, run, counts, restarts)
             for store, kind in case["stores"].items():
-                found = rows_of(driver, store, kind)
+                found = rows_of_store(driver.get_state_store(store), kind)
                 assert found == run["stores"][store], f"{name}, seed {run['seed']}: store `{store}`"
                 counts.rows += len(found)
 
 
 def _replay_steps(
-    driver: TopologyTestDriver, case: dict[str, Any], run: dict[str, Any], counts: Counts
+    driver: TopologyTestDriver, case: dict[str, Any], run: dict[str, Any], counts: Counts, restarts: bool
 ) -> None:
     inputs = {
         topic: driver.input(topic, serde_of(kinds["key"], kinds), serde_of(kinds["value"], kinds))
@@ -79,6 +81,8 @@ def _replay_steps(
         for topic, kinds in case["output_topics"].items()
     }
     for number, (step, expected) in enumerate(zip(run["steps"], run["outputs"], strict=True)):
+        if restarts:
+            driver.restart()
         if step["op"] == "advance_wall_clock":
             driver.advance_wall_clock_time(ms(step["ms"]))
         else:
@@ -109,9 +113,23 @@ def _record(record: Record[Any, Any], with_headers: bool) -> dict[str, Any]:
     return found
 
 
-def rows_of(driver: TopologyTestDriver, name: str, kind: str) -> list[dict[str, Any]]:
+def record_of(
+    key: bytes | None,
+    value: bytes | None,
+    timestamp: int,
+    headers: Headers,
+    key_serde: Serde[Any],
+    value_serde: Serde[Any],
+    with_headers: bool,
+) -> dict[str, Any]:
+    """A written record as a case lists it."""
+    read_key = None if key is None else key_serde.deserialize(key)
+    read_value = None if value is None else value_serde.deserialize(value)
+    return _record(Record(read_key, read_value, timestamp, headers), with_headers)
+
+
+def rows_of_store(store: Any, kind: str) -> list[dict[str, Any]]:
     """A store's contents as a case lists them."""
-    store: Any = driver.get_state_store(name)
     match kind:
         case "kv" | "timestamped_kv":
             entries = store.all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from headrace.config import StreamsConfig
 from headrace.errors import (
@@ -19,6 +19,8 @@ from headrace.record import Headers, TaskId
 from headrace.serdes import Serde, explain_read, explain_write
 from headrace.task.output import Output
 from headrace.task.position import Position
+
+HandlerName: TypeAlias = Literal["deserialization_handler", "processing_handler", "production_handler"]
 
 
 def describe(error: BaseException) -> str:
@@ -41,14 +43,15 @@ class Failures:
     def callback(self, node: str, origin: Origin, error: Exception, timestamp: int, headers: Headers) -> None:
         """A user's function raised; returns when the record is to be skipped at this node."""
         where = raised_at(error)
+        # What a store has to say is said well already.
+        what = error.message if isinstance(error, HeadraceError) else f"a callback raised {describe(error)}"
         failure = CallbackError(
-            f"a function of the topology raised {describe(error)}; to skip such records set "
-            f"`processing_handler=log_and_continue`",
+            what,
             node=node,
             origin=origin if where == NOWHERE else where,
             metadata=self._position.metadata(),
         )
-        self._handle(self._config.processing_handler, failure, error, timestamp, headers)
+        self._handle("processing_handler", failure, error, timestamp, headers)
 
     def poison(
         self, node: str, origin: Origin, part: str, serde: Serde[Any], data: bytes, error: Exception
@@ -56,15 +59,12 @@ class Failures:
         """A key or value of the current record cannot be read; returns when the record is to be skipped."""
         position = self._position
         failure = DeserializationError(
-            f"poison {part}: {explain_read(serde, data, error)}; check `{part}=` of this source, or skip such records "
-            f"with `deserialization_handler=log_and_continue`",
+            f"poison record: its {part} is not what this source reads: {explain_read(serde, data, error)}",
             node=node,
             origin=origin,
             metadata=position.metadata(),
         )
-        self._handle(
-            self._config.deserialization_handler, failure, error, position.timestamp(), position.headers()
-        )
+        self._handle("deserialization_handler", failure, error, position.timestamp(), position.headers())
 
     def unwritable(
         self,
@@ -84,16 +84,12 @@ class Failures:
             origin=origin,
             metadata=self._position.metadata(),
         )
-        self._handle(self._config.production_handler, failure, error, timestamp, headers)
+        self._handle("production_handler", failure, error, timestamp, headers)
 
     def _handle(
-        self,
-        handler: ErrorHandler,
-        failure: ProcessingError,
-        error: Exception,
-        timestamp: int,
-        headers: Headers,
+        self, name: HandlerName, failure: ProcessingError, error: Exception, timestamp: int, headers: Headers
     ) -> None:
+        handler: ErrorHandler = getattr(self._config, name)
         key, value = self._position.raw()
         context = ErrorContext(
             node=failure.node or "",
@@ -108,14 +104,19 @@ class Failures:
             response = handler(context, failure)
         except Exception as fatal:
             raise CallbackError(
-                f"the error handler itself raised {describe(fatal)} while handling: {failure}",
+                f"`{name}` itself raised {describe(fatal)} when it was asked about: {failure.message}",
                 node=failure.node,
                 origin=raised_at(fatal),
                 metadata=failure.metadata,
             ) from fatal
         if response is not Response.CONTINUE:
             # Writing again gives the same bytes: RETRY makes sense only for the log, and fails here as in Kafka.
-            raise failure from error
+            raise type(failure)(
+                f"{failure.message}; to skip such records set `{name}=log_and_continue`",
+                node=failure.node,
+                origin=failure.origin,
+                metadata=failure.metadata,
+            ) from error
         if self._config.dead_letter_topic is not None:
             self._output.columns(self._config.dead_letter_topic, False).add(
                 key, value, timestamp, headers + error_headers(failure, error)

@@ -30,7 +30,7 @@ class Source:
         position: Position,
         failures: Failures,
         memory: Memory,
-        time: Cell,
+        time: Cell | None,
     ) -> None:
         self.node = node
         self.order = order
@@ -39,11 +39,10 @@ class Source:
         self._position = position
         self._failures = failures
         self._memory = memory
-        self._time = time
+        self.accept_ready = forward if time is None else self._timed(time)
+        """Advances the task's time, if anybody asks for it, and forwards."""
         self.accept = self._reading()
-        """Reads one record's bytes, advances the task's time and forwards."""
-        self.accept_ready = self._ready()
-        """The same for a record that is already read."""
+        """The same for a record that is still bytes."""
 
     def lanes(self, partitions: Sequence[Sequence[Chunk]]) -> list[list[Lane]]:
         """The chunks of each partition made ready: timestamps are extracted, negative ones are dropped, and where
@@ -88,7 +87,7 @@ class Source:
         position.rows = None
 
     def _reading(self) -> Process:
-        forward, poison, time = self._forward, self._poison, self._time
+        accept_ready, poison = self.accept_ready, self._poison
         read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
 
         def accept(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -100,16 +99,14 @@ class Source:
             except Exception as error:
                 poison(error)
                 return
-            # A record that cannot be read does not move the time.
-            if timestamp > time.value:
-                time.value = timestamp
-            forward(key, value, timestamp, headers)
+            accept_ready(key, value, timestamp, headers)
 
         return accept
 
-    def _ready(self) -> Process:
-        forward, time = self._forward, self._time
+    def _timed(self, time: Cell) -> Process:
+        forward = self._forward
 
+        # A record that cannot be read never gets here: it does not move the time.
         def accept(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             if timestamp > time.value:
                 time.value = timestamp

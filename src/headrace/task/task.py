@@ -178,7 +178,8 @@ class StreamTask:
                 )
             elif isinstance(node, SourceNode):
                 serdes, forward = node_serdes(node, config), fan_out(tuple(children.values()))
-                parts = (self._position, self._failures, self._memory, self._time)
+                time = self._time if self._timed else None
+                parts = (self._position, self._failures, self._memory, time)
                 sources.append(Source(node, count - len(sources) - 1, serdes, forward, *parts))
             else:
                 context = TaskNode(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Any
 
@@ -85,7 +86,9 @@ class TopologyTestDriver:
         hidden = {name for node in global_nodes for name in (node.source.name, node.processor.name)}
         nodes = tuple(node for name, node in topology.nodes.items() if name not in hidden)
         whole = SubTopology(0, nodes, tuple(topology.stores.values()))
-        self._main = self._task(whole, self._stores, moment, topology.old_values)
+        self._make_main = partial(self._task, whole, self._stores, moment, topology.old_values)
+        self._main = self._make_main()
+        self._memory: bytes | None = None
         self._order = {
             topic: number
             for number, source in enumerate(node for node in nodes if isinstance(node, SourceNode))
@@ -185,6 +188,24 @@ class TopologyTestDriver:
         return found
 
     # life -----------------------------------------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """Go on as if the process had been killed and started again: processors are made anew, and only what is in
+        stores, and the task's own times, is still there. Shows whether a processor keeps state where it is safe.
+
+        >>> from headrace import StreamsBuilder
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in", value=str).group_by_key().count(store="counts").to_stream().to("out")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.input("in").pipe("a", "x")
+        ...     driver.restart()
+        ...     driver.input("in").pipe("a", "y")
+        ...     driver.output("out").read_values()
+        [1, 2]
+        """
+        self._memory = self._main.snapshot() or self._memory
+        self._main = self._make_main()
+        self._main.restore(self._memory)
 
     def close(self) -> None:
         """Close the processors and stores; what was written can still be read."""

@@ -1,0 +1,119 @@
+"""A small host that runs a scenario in batches, sub-topology after sub-topology, over local stores on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from semantics.scenarios import config_of, topology_of
+
+from headrace.log.base import Chunk
+from headrace.record import TaskId
+from headrace.state.local import TASK_STORE, Accepted, LocalState, Stamp
+from headrace.task import Moment, Output, OutputColumns, StreamTask, open_stores
+from headrace.topology.nodes import SubTopology
+
+MEMORY = b"memory"
+
+
+class HostedTask:
+    """One task with its local stores and its changelogs, which are lists here."""
+
+    def __init__(self, scenario: str, sub: SubTopology, path: Path) -> None:
+        self.scenario, self.sub, self.path = scenario, sub, path
+        self.changelogs: dict[str, list[tuple[bytes, bytes | None, int]]] = {}
+        self.accepted = Accepted()
+        self.kinds: list[str] = []
+        self.batches = 0
+        self.open()
+
+    def open(self) -> None:
+        config, topology = config_of(self.scenario), topology_of(self.scenario)
+        self.local = LocalState(self.path / str(len(self.kinds)), self.sub.stores)
+        self.output, self.moment = Output(partitions=lambda topic: 1), Moment()
+        self.stores = open_stores(
+            self.sub.stores,
+            config,
+            self.moment,
+            backend=lambda spec: self.local.backend(spec.name),
+            changelog=lambda spec: self.local.changelog(spec.name),
+        )
+        self.prepare()
+        self.task = StreamTask(
+            self.sub,
+            TaskId(self.sub.id, 0),
+            application_id=config.application_id,
+            stores=self.stores,
+            output=self.output,
+            config=config,
+            clock=lambda: 0,
+            old_values=topology.old_values,
+            moment=self.moment,
+        )
+        self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
+
+    def prepare(self) -> None:
+        self.kinds.append(self.local.prepare(self.accepted, self.read_changelog).kind)
+
+    def read_changelog(self, store: str, start: int, end: int) -> Iterator[Chunk]:
+        keys, values, timestamps = zip(*self.changelogs[store][start:end], strict=True)
+        yield Chunk(store, 0, range(start, end), timestamps, keys, values)
+
+    def run(self, chunks: Sequence[Chunk], *, lose_stores: bool) -> list[OutputColumns]:
+        if lose_stores:
+            self.local.close()
+            self.open()
+        else:
+            self.prepare()
+        self.task.process(chunks)
+        snapshot = self.task.snapshot()
+        if snapshot is not None:
+            self.local.put_memory(MEMORY, snapshot)
+        for store, changes in self.local.changes().items():
+            self.changelogs.setdefault(store, []).extend(changes)
+        self.batches += 1
+        stamp = Stamp("test", self.batches, "only")
+        if self.local.commit(stamp, self.accepted):
+            ends = {store: len(changelog) for store, changelog in self.changelogs.items()}
+            self.accepted = Accepted(stamp, ends)
+        return self.output.take()
+
+
+class BatchHost:
+    """All tasks of a scenario, one partition each."""
+
+    def __init__(self, scenario: str, path: Path) -> None:
+        subs = topology_of(scenario).sub_topologies()
+        self.tasks = [HostedTask(scenario, sub, path / str(sub.id)) for sub in subs]
+        self.offsets: dict[str, int] = {}
+
+    def run(self, inputs: Sequence[tuple[str, list[Any]]], *, lose_stores: bool) -> list[OutputColumns]:
+        """One batch: (topic, [(key, value, timestamp, headers)]); what was written to topics of the user."""
+        waiting = {topic: [self.chunk(topic, *zip(*records, strict=True))] for topic, records in inputs}
+        written: list[OutputColumns] = []
+        for hosted in self.tasks:
+            topics = {topic for source in hosted.sub.sources for topic in source.topics}
+            chunks = [chunk for topic in topics for chunk in waiting.pop(topic, [])]
+            for taken in hosted.run(chunks, lose_stores=lose_stores):
+                if not taken.repartition:
+                    written.append(taken)
+                    continue
+                headers = taken.headers or [()] * len(taken)
+                chunk = self.chunk(taken.topic, taken.keys, taken.values, taken.timestamps, headers)
+                waiting.setdefault(taken.topic, []).append(chunk)
+        assert not waiting
+        return written
+
+    def chunk(self, topic: str, keys: Any, values: Any, timestamps: Any, headers: Any) -> Chunk:
+        first = self.offsets.get(topic, 0)
+        self.offsets[topic] = first + len(keys)
+        return Chunk(topic, 0, range(first, first + len(keys)), timestamps, keys, values, headers)
+
+    def store(self, name: str) -> Any:
+        return next(task.stores[name] for task in self.tasks if name in task.stores)
+
+    def close(self) -> None:
+        for task in self.tasks:
+            task.task.close()
+            task.local.close()
