@@ -187,6 +187,11 @@ def streams_of_two_builders(b: StreamsBuilder) -> object:
     return b.stream("a").merge(StreamsBuilder().stream("b"))
 
 
+@dsl(InvalidArgumentError, "same `StreamsBuilder`")
+def a_global_table_of_another_builder(b: StreamsBuilder) -> object:
+    return b.stream("a").join(StreamsBuilder().global_table("g"), on=same, join=left)
+
+
 @dsl(InvalidArgumentError, "`filter` takes a function of")
 def a_predicate_that_cannot_be_called(b: StreamsBuilder) -> object:
     return b.stream("a").filter(True)  # type: ignore[arg-type]

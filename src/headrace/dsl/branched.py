@@ -35,7 +35,13 @@ class BranchedKStream(Generic[K, V]):
     def branch(
         self, predicate: Callable[[K, V], object], *, name: str | None = None
     ) -> BranchedKStream[K, V]:
-        """Add a branch for the records for which the predicate holds and that no earlier branch took."""
+        """Add a branch for the records for which the predicate holds and that no earlier branch took.
+
+        >>> from headrace import StreamsBuilder
+        >>> splitting = StreamsBuilder().stream("orders", value=int).split(name="size-")
+        >>> splitting.branch(lambda key, n: n > 100, name="large").no_default_branch()
+        {'size-large': <KStream of `size-large`>}
+        """
         check_callable(predicate, "branch", "(key, value)")
         child = self._add(len(self._operator.predicates) + 1, name)
         self._change(
@@ -48,12 +54,24 @@ class BranchedKStream(Generic[K, V]):
         return self
 
     def default_branch(self, *, name: str | None = None) -> dict[str, KStream[K, V]]:
-        """Add a branch for all other records, and return the branches by name."""
+        """Add a branch for all other records, and return the branches by name.
+
+        >>> from headrace import StreamsBuilder
+        >>> splitting = StreamsBuilder().stream("orders", value=int).split(name="size-")
+        >>> list(splitting.branch(lambda key, n: n > 100, name="large").default_branch())
+        ['size-large', 'size-0']
+        """
         self._change(replace(self._operator, default=self._add(0, name)))
         return self._streams
 
     def no_default_branch(self) -> dict[str, KStream[K, V]]:
-        """Drop all other records, and return the branches by name."""
+        """Drop all other records, and return the branches by name.
+
+        >>> from headrace import StreamsBuilder
+        >>> splitting = StreamsBuilder().stream("orders", value=int).split()
+        >>> list(splitting.branch(lambda key, n: n > 100).no_default_branch())
+        ['KSTREAM-BRANCH-00000000011']
+        """
         return self._streams
 
     def _add(self, number: int, name: str | None) -> str:

@@ -265,7 +265,7 @@ class StreamsBuilder:
             ),
         )
         self._blueprint.add(GlobalTableSource(name=processor, origin=origin, table=table))
-        return GlobalKTable(table, queryable=chosen.queryable)
+        return GlobalKTable(self._blueprint, table, queryable=chosen.queryable)
 
     def add_state_store(self, store: StoreSpec) -> StreamsBuilder:
         """Add a store for processors, which name it in `process(..., stores=["name"])`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from headrace.dsl.handle import Blueprint
 from headrace.topology.nodes import GlobalStoreNode
 
 K = TypeVar("K")
@@ -18,13 +19,18 @@ class GlobalKTable(Generic[K, V]):
     'risk'
     """
 
-    def __init__(self, node: GlobalStoreNode, *, queryable: bool) -> None:
+    def __init__(self, blueprint: Blueprint, node: GlobalStoreNode, *, queryable: bool) -> None:
+        self._blueprint = blueprint
         self._node = node
         self._queryable = queryable
 
     @property
     def queryable_store_name(self) -> str | None:
-        """The store to ask for rows; None when it was given no name."""
+        """The store to ask for rows; None when it was given no name.
+
+        >>> from headrace import StreamsBuilder
+        >>> StreamsBuilder().global_table("risk-scores", value=int).queryable_store_name
+        """
         return self._node.store.name if self._queryable else None
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from headrace.dsl.forms import Form
 from headrace.dsl.graph import Graph, LogicalNode, Repartition
 from headrace.errors import InvalidArgumentError
-from headrace.origin import Origin, caller
+from headrace.origin import caller
 from headrace.topology.naming import Namer, check_name, repartition_names
 from headrace.topology.nodes import Partitioner
 
@@ -72,10 +72,12 @@ class Handle(Generic[K, V]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of `{self._name}`>"
 
-    def _check_same_builder(self, other: Handle[Any, Any], origin: Origin) -> None:
-        if other._blueprint is not self._blueprint:
+    def _check_same_builder(self, other: Blueprint) -> None:
+        if other is not self._blueprint:
             raise InvalidArgumentError(
-                "both sides must come from the same `StreamsBuilder`, got two", node=self._name, origin=origin
+                "both sides must come from the same `StreamsBuilder`, got two",
+                node=self._name,
+                origin=caller(),
             )
 
 

@@ -20,10 +20,10 @@ def result(function: Callable[..., Any]) -> Any:
     >>> result(double), result(lambda n: n), result(float)
     (<class 'int'>, None, <class 'float'>)
     """
-    if isinstance(function, type):
-        return function
     while isinstance(function, functools.partial):
         function = function.func
+    if isinstance(function, type):
+        return function
     if not inspect.isroutine(function):
         function = type(function).__call__
     try:

@@ -175,6 +175,7 @@ class JoinOperations(StatelessOperations[K, V]):
         joined = form(value, hinted(hints.result(join)))
         if isinstance(table, GlobalKTable):
             check_callable(on, "on", "(key, value)")
+            self._check_same_builder(table._blueprint)
             return self._join_global(table, on or _key, join, joined, with_key, name, left=left)
         if not isinstance(table, KTable):
             raise InvalidArgumentError(
@@ -188,7 +189,7 @@ class JoinOperations(StatelessOperations[K, V]):
                 node=self._name,
                 origin=caller(),
             )
-        self._check_same_builder(table, caller())
+        self._check_same_builder(table._blueprint)
         stream = self._repartitioned_for(table, name) if self._rekeyed else self
         return stream._join_table(table, join, joined, with_key, name, left=left)
 

@@ -235,12 +235,11 @@ class StatelessOperations(Handle[K, V]):
         >>> builder.stream("web", value=str).merge(builder.stream("shop", value=str))
         <KStream of `KSTREAM-MERGE-0000000002`>
         """
-        origin = caller()
-        self._check_same_builder(other, origin)
+        self._check_same_builder(other._blueprint)
         node = Operation(
             name=self._blueprint.name("KSTREAM-MERGE-", name),
             parents=tuple(dict.fromkeys((self._node, other._node))),
-            origin=origin,
+            origin=caller(),
             operator=operators.PassThrough(),
         )
         return self._blueprint.make_stream(

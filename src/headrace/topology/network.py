@@ -130,7 +130,12 @@ class Network:
         return old_values(self._nodes)
 
     def sub_topologies(self) -> tuple[SubTopology, ...]:
-        """The parts that run as tasks of their own; numbered as in Kafka Streams, which counts global stores too."""
+        """The parts that run as tasks of their own; numbered as in Kafka Streams, which counts global stores too.
+
+        >>> from headrace import Topology
+        >>> [sub.id for sub in Topology().add_source("in", "a").add_source("other", "b").sub_topologies()]
+        [0, 1]
+        """
         sources = self._global_sources()
         return tuple(
             self._sub_topology(number, group)
@@ -139,15 +144,43 @@ class Network:
         )
 
     def describe(self) -> TopologyDescription:
-        """The topology as text (`str`) and as data, in the words of Kafka Streams."""
+        """The topology as text (`str`) and as data, in the words of Kafka Streams.
+
+        >>> from headrace import Topology
+        >>> print(Topology().add_source("in", "a").add_sink("out", "b", "in").describe())
+        Topologies:
+           Sub-topology: 0
+            Source: in (topics: [a])
+              --> out
+            Sink: out (topic: b)
+              <-- in
+        <BLANKLINE>
+        <BLANKLINE>
+        """
         return describe(self._nodes, node_groups(self._nodes), self._global_sources())
 
     def to_json(self, *, indent: int | None = None) -> str:
-        """The topology as JSON: sub-topologies, nodes, edges, stores and topics."""
+        """The topology as JSON: sub-topologies, nodes, edges, stores and topics.
+
+        >>> from headrace import Topology
+        >>> json.loads(Topology().add_source("in", "a").to_json())["subtopologies"][0]["nodes"][0]["topics"]
+        ['a']
+        """
         return json.dumps(render.data(self.sub_topologies(), self.global_stores), indent=indent)
 
     def to_mermaid(self) -> str:
-        """The topology as a Mermaid flowchart."""
+        """The topology as a Mermaid flowchart.
+
+        >>> from headrace import Topology
+        >>> print(Topology().add_source("in", "a").to_mermaid())
+        flowchart TD
+          subgraph box0["Sub-topology 0"]
+            node1["in"]
+          end
+          topic2{{"a"}}
+          topic2 --> node1
+        <BLANKLINE>
+        """
         return render.mermaid(self.sub_topologies(), self.global_stores)
 
     def __repr__(self) -> str:
