@@ -10,7 +10,6 @@ from typing import Any
 from headrace.config import StreamsConfig
 from headrace.errors import StoreError
 from headrace.resolve import store_serdes
-from headrace.spark.commit import CommitRecord
 from headrace.spark.layout import Layout
 from headrace.state.factory import open_view
 from headrace.state.reader import LocalReader
@@ -36,8 +35,8 @@ class StoreReaders:
                 for spec in placement.sub.stores:
                     self._specs[spec.name] = (spec, readers)
 
-    def renew(self, commit: CommitRecord) -> None:
-        """Move every reader to what is on disk now: called when that is exactly `commit`."""
+    def renew(self) -> None:
+        """Move every reader to what is on disk now: called between a commit and the next batch."""
         with self._lock:
             for reader in self._readers:
                 reader.renew()

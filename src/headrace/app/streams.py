@@ -281,7 +281,7 @@ class Streams:
 
     def _committed(self, batch: Batch) -> None:
         assert self._readers is not None
-        self._readers.renew(batch.commit)
+        self._readers.renew()
         self.metrics.add(batch)
         if self._state is State.REBALANCING:
             self._become(State.RUNNING)
@@ -292,7 +292,7 @@ class Streams:
 
     def _watch(self) -> None:
         """Notice the end of the query: close, start again, or fail."""
-        failures, commits = 0, -1
+        failures, batches = 0, -1
         while not self._closing.is_set():
             query = self._query
             if query is None or query.alive():
@@ -301,13 +301,12 @@ class Streams:
             if self._closing.is_set():
                 return
             error = query.error or query.exception()
-            number = query.committer.base.number
-            failures = failures + 1 if number == commits else 1
-            commits = number
+            failures = failures + 1 if self.metrics.commits == batches else 1
+            batches = self.metrics.commits
             if isinstance(error, (ProcessingError, FencedError, StartError)) or failures > RESTARTS:
                 self._fail(error)
                 return
-            logger.warning("the query was lost, starting it again from commit %s: %s", number, error)
+            logger.warning("the query was lost, starting it again from the last commit: %s", error)
             try:
                 self._restart()
             except BaseException as again:

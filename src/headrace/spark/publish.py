@@ -75,7 +75,7 @@ class Committer:
         seconds["publish"] = time.perf_counter() - started
         return Batch(
             self.base,
-            sum(report.records for report in collected.reports),
+            sum(sum(ends) - sum(plan.starts[topic]) for topic, ends in plan.ends.items()),
             sum(len(output) for output in collected.outputs),
             sum(len(change) for change in collected.changelogs),
             collected.reports,

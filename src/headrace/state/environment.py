@@ -161,7 +161,8 @@ class Environment:
         """
         missing = [name for name in names if name not in self._databases]
         if missing:
-            txn = self._begin_write() if create else self.read()
+            # Also to read: committing a reading transaction would not keep its handles (py-lmdb only resets it).
+            txn = self._begin_write() if create else self._env.begin(write=True)
             opened: dict[str, Any] = {}
             try:
                 for name in missing:
