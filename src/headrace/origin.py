@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
-_PACKAGE = str(Path(__file__).resolve().parent) + os.sep + os.sep
+_PACKAGE = str(Path(__file__).resolve().parent) + os.sep
 
 
 class Origin(NamedTuple):
