@@ -11,13 +11,12 @@ import msgspec
 from headrace.errors import FencedError, LogError
 from headrace.log.arrow import to_batch
 from headrace.log.base import Publication, TopicPartition
+from headrace.log.commits import COMMIT_KEY, commits_topic
 from headrace.log.embedded import catalog, writer
 from headrace.log.embedded.catalog import Topic
 from headrace.log.embedded.entries import decode, encode, entry_key
 from headrace.log.embedded.environment import Environment, acquire, release
 from headrace.log.embedded.lock import EpochLock
-
-COMMIT_KEY = b"commit"
 
 
 class Application(msgspec.Struct):
@@ -25,11 +24,6 @@ class Application(msgspec.Struct):
 
     epoch: int = 0
     positions: list[tuple[str, int, int]] = []
-
-
-def commits_topic(application_id: str) -> str:
-    """The compacted topic that holds the newest commit record."""
-    return f"{application_id}-commits"
 
 
 def read_application(txn: Any, environment: Environment, application_id: str) -> Application:

@@ -1,0 +1,52 @@
+"""The topic that holds the newest commit of an application, and the rules for its start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from headrace.errors import LogError
+from headrace.log.base import TopicPartition
+
+if TYPE_CHECKING:
+    from headrace.log.base import TopicLog
+
+COMMIT_KEY = b"commit"
+LEASE_KEY = b"lease"
+
+
+def commits_topic(application_id: str) -> str:
+    """The compacted topic that holds the newest commit record.
+
+    >>> commits_topic("orders")
+    'orders-commits'
+    """
+    return f"{application_id}-commits"
+
+
+def check_changelogs(
+    log: TopicLog, application_id: str, changelogs: Iterable[str], commit: bytes | None
+) -> None:
+    """LogError when the changelogs and the newest commit record do not belong together: refuse to guess.
+
+    Without a commit record nothing says how far the changelogs are true; with one, none of them may be gone.
+    """
+    topics = log.topics()
+    for changelog in changelogs:
+        if changelog not in topics:
+            if commit is not None:
+                raise LogError(
+                    f"application `{application_id}` has committed before, but its changelog `{changelog}` is gone: "
+                    "restore the topic, or start afresh under another `application_id`"
+                )
+            continue
+        if commit is None:
+            ends = log.latest(
+                [TopicPartition(changelog, partition) for partition in range(topics[changelog])]
+            )
+            if any(ends.values()):
+                raise LogError(
+                    f"changelog `{changelog}` has records, but `{commits_topic(application_id)}` has no commit of "
+                    f"application `{application_id}`, so nobody knows which of them count: delete the changelog to "
+                    "start afresh, or use another `application_id`"
+                )

@@ -1,0 +1,169 @@
+"""Topics on a Kafka cluster."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, ResourceType
+
+from headrace.errors import HeadraceError, LogError
+from headrace.log.base import Chunk, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.kafka import settings
+from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
+from headrace.log.kafka.failures import is_absent, missing, reason, translate
+from headrace.log.kafka.producing import plan, send
+from headrace.log.kafka.publisher import KafkaPublisher
+from headrace.log.kafka.reader import Reader, shared_reader
+
+
+class KafkaLog:
+    """The topics of a cluster, read with read_committed.
+
+    Its clients belong to the process and stay open when a log object is closed: the next one finds them warm.
+    """
+
+    def __init__(self, config: LogConfig) -> None:
+        settings.bootstrap(config)
+        self.config = config
+        self._producer: Any = None
+        self._failed: list[tuple[Any, str]] = []
+
+    @property
+    def _connection(self) -> Connection:
+        return connect(self.config)
+
+    def topics(self) -> Mapping[str, int]:
+        """Every topic but Kafka's own, and its number of partitions."""
+        return self._connection.topics()
+
+    def describe(self, name: str) -> TopicDescription:
+        """One topic, with the settings that differ from the broker's; LogError when there is none of that name."""
+        self._connection.forget(name)
+        partitions = self._connection.partitions(name)
+        resource = ConfigResource(ResourceType.TOPIC, name)
+        entries = self._admin(
+            self._connection.admin.describe_configs([resource]), f"describing topic `{name}`"
+        )
+        own = {
+            entry.name: entry.value
+            for entry in entries.values()
+            if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        }
+        return TopicDescription(name, partitions, own)
+
+    def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic; LogError when there is one of that name."""
+        topic = NewTopic(name, partitions, self.config.replication_factor, config=dict(config or {}))
+        try:
+            self._admin(self._connection.admin.create_topics([topic]), f"making topic `{name}`")
+        except LogError as error:
+            cause = error.__cause__
+            if isinstance(cause, KafkaException) and reason(cause).code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                raise LogError(
+                    f"topic `{name}` exists already: choose another name, or delete it first"
+                ) from cause
+            raise
+        self._connection.wait_for_topic(name, there=True)
+
+    def delete_topic(self, name: str) -> None:
+        """Remove a topic and its records."""
+        try:
+            self._admin(self._connection.admin.delete_topics([name]), f"deleting topic `{name}`")
+        except LogError as error:
+            cause = error.__cause__
+            if isinstance(cause, KafkaException) and is_absent(reason(cause)):
+                raise missing(self.config, name) from cause
+            raise
+        self._connection.wait_for_topic(name, there=False)
+
+    def _admin(self, futures: Mapping[Any, Any], doing: str) -> Any:
+        (future,) = futures.values()
+        try:
+            return future.result(timeout=3 * settings.TIMEOUT)
+        except KafkaException as error:
+            raise translate(error, self.config, doing) from error
+        except ValueError as error:  # what the client itself refuses, such as an empty name
+            raise LogError(f"Kafka refused {doing}: {error}") from error
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The first offset of each partition."""
+        return self._connection.offsets(dict.fromkeys(partitions, EARLIEST))
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The next offset of each partition that a reader of committed records may reach."""
+        return self._connection.offsets(dict.fromkeys(partitions, LATEST))
+
+    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        """The first offset whose timestamp is at or after the given one, or the end."""
+        found = self._connection.offsets(times)
+        late = [place for place, offset in found.items() if offset < 0]
+        return found | self._connection.offsets(dict.fromkeys(late, LATEST))
+
+    def read(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[Chunk]:
+        """Committed records with start <= offset < end of each partition, in offset order per partition."""
+        reader = shared_reader(self._connection)
+        if not reader.is_busy(ranges):
+            yield from reader.read(ranges)
+            return
+        own = Reader(self._connection)  # the shared one is in the middle of these very partitions
+        try:
+            yield from own.read(ranges)
+        finally:
+            own.close()
+
+    def append(self, records: Sequence[Outgoing]) -> None:
+        """Append outside an application: in a transaction when there is more than one topic."""
+        planned = plan(self._connection, records)
+        if len({item.topic for item, _ in planned}) > 1:
+            producer = Producer(settings.producer(self.config, transactional_id=f"headrace-{uuid.uuid4()}"))
+            try:
+                producer.init_transactions(settings.TIMEOUT)
+                producer.begin_transaction()
+                for item, partitions in planned:
+                    send(producer, item, partitions)
+                producer.commit_transaction()
+            except KafkaException as error:
+                raise translate(error, self.config, "an append") from error
+            return
+        if self._producer is None:
+            more = {"on_delivery": self._on_failure, "delivery.report.only.error": True}
+            self._producer = Producer(settings.producer(self.config) | more)
+        for item, partitions in planned:
+            send(self._producer, item, partitions)
+        left = self._producer.flush(6 * settings.TIMEOUT)
+        if self._failed or left:
+            raise self._failure(left)
+
+    def _on_failure(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self._failed.append((error, message.topic()))
+
+    def _failure(self, left: int) -> HeadraceError:
+        failed, self._failed = self._failed, []
+        self._producer = None
+        if failed:
+            error, topic = failed[0]
+            return translate(error, self.config, f"an append to topic `{topic}` ({len(failed)} records)")
+        return LogError(f"Kafka has not confirmed {left} records after {6 * settings.TIMEOUT:g} s")
+
+    def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
+        """Become the writer of an application; AlreadyRunningError while another live process is."""
+        return KafkaPublisher(self._connection, application_id, take_over=take_over)
+
+    def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
+        """How far an application has read: the offsets of its consumer group."""
+        request = [ConsumerGroupTopicPartitions(application_id)]
+        answer = self._admin(
+            self._connection.admin.list_consumer_group_offsets(request),
+            f"asking for group `{application_id}`",
+        )
+        return {
+            TopicPartition(place.topic, place.partition): place.offset for place in answer.topic_partitions
+        }
+
+    def close(self) -> None:
+        """Nothing is lost: an append has been confirmed when it returns."""
+        self._producer = None

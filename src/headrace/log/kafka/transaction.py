@@ -1,0 +1,104 @@
+"""One Kafka transaction, and what its failures mean."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as Place
+
+from headrace.log.base import Outgoing, TopicPartition
+from headrace.log.commits import COMMIT_KEY
+from headrace.log.kafka.failures import is_fenced, reason
+from headrace.log.kafka.producing import Ends, send, send_and_watch
+
+PATIENCE = 60.0
+"""Seconds for which a step of a transaction is tried; also the transaction's own time-out on the broker."""
+
+Planned = Sequence[tuple[Outgoing, Sequence[int]]]
+
+
+class AbortNeededError(Exception):
+    """The transaction has failed and can be aborted; the same producer may try again."""
+
+
+class InDoubtError(Exception):
+    """The producer is of no use any more, or the answer was lost: only the log can say what happened."""
+
+
+class FencedByBrokerError(InDoubtError):
+    """The broker refuses the producer: another one took over, or the transaction was open for too long."""
+
+
+def step(call: Callable[..., Any], *arguments: Any, patience: float = PATIENCE) -> Any:
+    """A call of the transactional API, repeated while librdkafka says that it may be."""
+    deadline = time.monotonic() + patience
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return call(*arguments, max(left, 0.1))
+        except KafkaException as error:
+            cause = reason(error)
+            if cause.retriable() and left > 0:
+                continue
+            raise classify(cause) from error
+
+
+def classify(cause: KafkaError) -> AbortNeededError | InDoubtError:
+    """Which of the three it is."""
+    if is_fenced(cause):
+        return FencedByBrokerError(cause.str())
+    if cause.txn_requires_abort() or cause.code() == KafkaError._STATE:
+        return AbortNeededError(cause.str())
+    return InDoubtError(cause.str())
+
+
+def write(producer: Any, outputs: Planned, changelogs: Planned) -> Mapping[TopicPartition, int]:
+    """Begin, and write everything but the commit record; the ends of the changelogs."""
+    watch = Ends()
+    try:
+        producer.begin_transaction()
+        for records, partitions in outputs:
+            send(producer, records, partitions)
+        for records, partitions in changelogs:
+            send_and_watch(producer, records, partitions, watch.report)
+    except KafkaException as error:
+        raise classify(reason(error)) from error
+    left = producer.flush(PATIENCE)
+    expected = {
+        TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)
+    }
+    if left or expected != set(watch.ends):
+        raise AbortNeededError(f"{left or 'some'} records were not delivered")
+    return watch.ends
+
+
+def commit(
+    producer: Any,
+    topic: str,
+    record: bytes,
+    headers: list[tuple[str, bytes]],
+    positions: Mapping[TopicPartition, int],
+    group: Any,
+) -> None:
+    """Add the commit record and the positions, and commit."""
+    try:
+        producer.produce(topic, record, COMMIT_KEY, 0, headers=headers)
+    except (KafkaException, BufferError) as error:
+        if isinstance(error, BufferError):
+            raise AbortNeededError(str(error)) from error
+        raise classify(reason(error)) from error
+    if positions:
+        places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
+        step(producer.send_offsets_to_transaction, places, group)
+    step(producer.commit_transaction)
+
+
+def abort(producer: Any) -> None:
+    """Abort what is open; InDoubtError when the producer cannot even do that."""
+    try:
+        step(producer.abort_transaction)
+    except AbortNeededError as error:
+        raise InDoubtError(str(error)) from error
