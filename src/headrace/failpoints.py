@@ -1,7 +1,7 @@
 """Named points at which a test can kill the process: how exactly-once is shown to hold.
 
-Armed by the environment: `HEADRACE_FAILPOINT=publish.before@/some/flag` kills the process with SIGKILL, once, when it passes
-`publish.before` while the flag file is there. Not armed, a point costs one comparison.
+Armed by the environment: `HEADRACE_FAILPOINT=publish.before@/some/flag` kills the process with SIGKILL, once, when
+it passes `publish.before` while the flag file is there. Not armed, a point costs one comparison.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from headrace.topology.topology import Topology
 
 
 class StoreReaders:
-    """The local stores of all tasks, read from the driver. Renewed together after each commit, before the next batch."""
+    """The local stores of all tasks, read from the driver; renewed together between a commit and the next batch."""
 
     def __init__(self, topology: Topology, layout: Layout, config: StreamsConfig) -> None:
         self.config = config

@@ -20,8 +20,8 @@ def failure_row(error: BaseException, slot: int = 0) -> Row:
             error.message,
             text,
             error.node,
-            None if error.origin is None else tuple(error.origin),
-            None if error.metadata is None else tuple(error.metadata),
+            None if error.origin is None else (error.origin.file, error.origin.line),
+            None if error.metadata is None else (*error.metadata,),
         )
     else:
         failure = Failure("", f"{type(error).__name__}: {error}", text)
@@ -31,14 +31,12 @@ def failure_row(error: BaseException, slot: int = 0) -> Row:
 def raise_failure(payload: bytes) -> None:
     """Raise, in the driver, what a worker reported."""
     failure = decode(payload, Failure)
-    kind = getattr(errors, failure.kind, None) if failure.kind else None
-    if kind is None:
-        kind = errors.ProcessingError
+    kind: type[errors.HeadraceError] = getattr(errors, failure.kind or "ProcessingError")
     error = kind(
         failure.message,
         node=failure.node,
         origin=None if failure.origin is None else Origin(*failure.origin),
         metadata=None if failure.metadata is None else RecordMetadata(*failure.metadata),
     )
-    error.worker_traceback = failure.traceback
+    error.add_note(f"in a worker:\n{failure.traceback}")
     raise error

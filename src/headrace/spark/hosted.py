@@ -1,7 +1,7 @@
 """A task of a later stage, hosted by a worker: its StreamTask over its local stores, batch after batch.
 
-Spark may run the next batch of a task in another process, so nothing here is trusted unless its stamp is the one that the plan
-names: stores are brought to the plan's base first, and what operators remember is read back with them.
+Spark may run the next batch of a task in another process, so nothing here is trusted unless its stamp is the one that
+the plan names: stores are brought to the plan's base first, and what operators remember is read back with them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
 from headrace.spark.commit import Plan, Report, encode
-from headrace.spark.rows import DRIVER, Row, pack_in_parts, records, to_chunk
+from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.state.local import LocalState
 from headrace.state.stamps import TASK_STORE, Accepted, Stamp
 from headrace.task import OutputColumns, StreamTask
@@ -63,7 +63,7 @@ class HostedTask:
         seconds: dict[str, float] = {}
         started = time.perf_counter()
         accepted = self.accepted(plan)
-        recovery = self.local.prepare(accepted, lambda store, start, end: self._changelog(store, start, end))
+        recovery = self.local.prepare(accepted, self._changelog)
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
             self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
             self._fresh = False
@@ -134,16 +134,20 @@ class HostedTask:
         name = memory_store(self.id.subtopology) if store == TASK_STORE else store
         return self.runtime.layout.changelog(name)
 
-    def _changelog_rows(self, store: str, changed: Sequence[tuple[bytes, bytes | None, int]]) -> Iterator[Row]:
+    def _changelog_rows(
+        self, store: str, changed: Sequence[tuple[bytes, bytes | None, int]]
+    ) -> Iterator[Row]:
         if changed:
             keys, values, timestamps = zip(*changed, strict=True)
             topic = self._changelog_topic(store)
             for payload in pack_in_parts(records(keys, values, timestamps)):
                 yield self._row("changelog", topic, payload)
 
-    def _row(self, kind: str, topic: str, payload: bytes) -> Row:
+    def _row(self, kind: Kind, topic: str, payload: bytes) -> Row:
         salt = self.runtime.salts[self.id.partition % len(self.runtime.salts)]
-        return Row(salt, DRIVER, kind, self.id.subtopology, self.id.partition, topic, self.id.partition, payload)  # type: ignore[arg-type]
+        return Row(
+            salt, DRIVER, kind, self.id.subtopology, self.id.partition, topic, self.id.partition, payload
+        )
 
     def close(self) -> None:
         self.task.close()

@@ -42,7 +42,9 @@ def find_java() -> Path:
 
 def _version(java: Path) -> int | None:
     try:
-        printed = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60)
+        printed = subprocess.run(
+            [str(java), "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r'version "(\d+)', printed.stderr + printed.stdout)

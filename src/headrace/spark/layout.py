@@ -1,7 +1,7 @@
 """How a topology is laid out over the stages of one Spark query. Pure: no Spark, no I/O.
 
-A sub-topology without stores and without processors of the user's own runs inside the source reader (the *head*, stage 0).
-Every other one runs in the stage of its depth: one more than the deepest sub-topology that repartitions into it.
+A sub-topology without stores and without processors of the user's own runs inside the source reader (the *head*,
+stage 0). Every other one runs in the stage of its depth: one more than the deepest one that repartitions into it.
 A repartition edge that would point backwards (a cycle of sub-topologies) goes through a real internal topic
 into the next batch, as Kafka Streams always does.
 """
@@ -112,7 +112,9 @@ def source_topics(topology: Topology, available: Mapping[str, int]) -> dict[str,
                 continue
             if source.pattern is not None:
                 pattern = source.pattern
-                matching = tuple(sorted(t for t in available if pattern.fullmatch(t) and not t.startswith("__")))
+                matching = tuple(
+                    sorted(t for t in available if pattern.fullmatch(t) and not t.startswith("__"))
+                )
                 if not matching:
                     raise MissingTopicError(
                         f"no topic matches the pattern `{pattern.pattern}`: create one before the start",
@@ -224,7 +226,14 @@ def _in_order(
     waiting = list(subs)
     while waiting:
         for sub in waiting:
-            needs = [w for s in sub.sources if s.repartition for n in s.topics if n not in looped for w in writers.get(n, [])]
+            needs = [
+                w
+                for s in sub.sources
+                if s.repartition
+                for n in s.topics
+                if n not in looped
+                for w in writers.get(n, [])
+            ]
             if all(need in placed for need in needs):
                 placed.append(sub)
                 waiting.remove(sub)

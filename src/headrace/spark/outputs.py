@@ -18,10 +18,15 @@ RUN = 1 << 16
 
 
 def output_rows(
-    taken: Sequence[OutputColumns], layout: Layout, salts: Sequence[int], writer: TaskId, counters: dict[str, int]
+    taken: Sequence[OutputColumns],
+    layout: Layout,
+    salts: Sequence[int],
+    writer: TaskId,
+    counters: dict[str, int],
 ) -> Iterator[Row]:
     """Rows for everything in `taken`. `counters` numbers the records that this writer shuffled to each topic,
-    so that the reader can put the rows back into order."""
+    so that the reader can put the rows back into order.
+    """
     here = salts[writer.partition % len(salts)]
     for columns in taken:
         batch = records(columns.keys, columns.values, columns.timestamps, columns.headers)

@@ -19,6 +19,7 @@ FIRST_BATCH = 10_000
 
 
 def now_ms() -> int:
+    """The wall clock in milliseconds."""
     return time.time_ns() // 1_000_000
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -31,11 +30,11 @@ class ProgressFile:
         """Replace the file in one step."""
         fresh = self.path.with_suffix(".new")
         fresh.write_bytes(encode(progress))
-        os.replace(fresh, self.path)
+        fresh.replace(self.path)
 
     def read(self) -> Progress:
         """The newest content; cheap while the file has not changed."""
-        status = os.stat(self.path)
+        status = self.path.stat()
         seen = (status.st_ino, status.st_mtime_ns)
         if self._progress is None or seen != self._seen:
             self._progress, self._seen = decode(self.path.read_bytes(), Progress), seen

@@ -68,9 +68,7 @@ class Committer:
             for topic, ends in plan.ends.items()
             for partition, end in enumerate(ends)
         }
-        self.publisher.publish(
-            Publication(collected.outputs, collected.changelogs, positions, commit_record)
-        )
+        self.publisher.publish(Publication(collected.outputs, collected.changelogs, positions, commit_record))
         self.base = made[0]
         seconds["publish"] = time.perf_counter() - started
         return Batch(

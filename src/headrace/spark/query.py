@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
-from headrace.spark.publish import Batch, Committer
 from headrace.spark.progress import Progress, ProgressFile
+from headrace.spark.publish import Batch, Committer
 from headrace.spark.rows import SPARK_SCHEMA
 from headrace.spark.ship import Shipment
 from headrace.spark.source import NAME, HeadraceSource

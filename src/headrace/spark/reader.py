@@ -21,7 +21,9 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
         packed = encode(plan)
         rows = [Row(runtime.salts[0], DRIVER, "plan", 0, 0, "", 0, packed)]
         if layout.stages > HEAD:
-            rows += [Row(salt, 1, "control", 0, slot, "", 0, packed) for slot, salt in enumerate(runtime.salts)]
+            rows += [
+                Row(salt, 1, "control", 0, slot, "", 0, packed) for slot, salt in enumerate(runtime.salts)
+            ]
         yield rows
     ranges = {}
     for topic, ends in plan.ends.items():
@@ -59,7 +61,8 @@ def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:
 
 class _Heads:
     """The stateless sub-topologies of one read. With several topics, all of a partition is read before it is
-    processed, since the order over topics is by time."""
+    processed, since the order over topics is by time.
+    """
 
     def __init__(self, runtime: Runtime, plan: Plan) -> None:
         self.runtime = runtime
@@ -89,9 +92,7 @@ class _Heads:
             head.output.clear()
             raise
         counters = self.counters.setdefault(task, {})
-        rows = list(
-            output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters)
-        )
+        rows = list(output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters))
         if rows:
             yield rows
 
@@ -100,12 +101,16 @@ class _Heads:
             yield from self._run(task, chunks)
         reports = [
             Row(
-                self.runtime.salts[0], DRIVER, "report", task.subtopology, task.partition, "", 0,
+                self.runtime.salts[0],
+                DRIVER,
+                "report",
+                task.subtopology,
+                task.partition,
+                "",
+                0,
                 encode(Report(str(task), records=count)),
             )
             for task, count in self.records.items()
         ]
         if reports:
             yield reports
-
-

@@ -7,7 +7,9 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headrace.spark.java import find_java, java_home
@@ -18,7 +20,8 @@ SETTINGS = {
     # Delayed acknowledgements on loopback TCP cost 40 ms for every Python task.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.streaming.pollingDelay": "1ms",
+    # The planner itself waits for input; the engine's own pause is where a stop can interrupt it without harm.
+    "spark.sql.streaming.pollingDelay": "10ms",
     "spark.locality.wait": "0",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -60,7 +63,9 @@ def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: 
         return active
     os.environ["JAVA_HOME"] = java_home(find_java())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if master is None or master.startswith("local") else "")
+    os.environ.setdefault(
+        "SPARK_LOCAL_IP", "127.0.0.1" if master is None or master.startswith("local") else ""
+    )
     if not os.environ["SPARK_LOCAL_IP"]:
         del os.environ["SPARK_LOCAL_IP"]
     settings = {**SETTINGS, "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}", **more}
@@ -72,7 +77,28 @@ def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: 
     os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(settings)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
+    if not verbose:
+        _silence_threads(spark)
     return spark
+
+
+class _Silence:
+    """Java's `Thread.UncaughtExceptionHandler`: a query that is stopped dies with a stack trace on the user's terminal.
+
+    What matters reaches us through the query itself.
+    """
+
+    def uncaughtException(self, thread: Any, error: Any) -> None:  # noqa: N802 - Java's name
+        pass
+
+    class Java:
+        implements: ClassVar = ["java.lang.Thread$UncaughtExceptionHandler"]
+
+
+def _silence_threads(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
+    context._jvm.java.lang.Thread.setDefaultUncaughtExceptionHandler(_Silence())  # type: ignore[union-attr]
 
 
 def _submit_arguments(settings: Mapping[str, str]) -> str:

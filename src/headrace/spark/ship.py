@@ -1,8 +1,8 @@
 """How the user's application reaches the workers: as a module that they import, or pickled when there is none.
 
-A module is best: its classes are the same everywhere, whatever they are made with (a `msgspec.Struct` of a script cannot be
-pickled at all). So a topology that is an attribute of a module goes by name, and its file is shipped; a script that is run as
-`__main__` is imported by the workers under its file's name. Only a topology that no module holds is pickled.
+A module is best: its classes are the same everywhere, whatever they are made with (a `msgspec.Struct` of a script
+cannot be pickled at all). So a topology that is an attribute of a module goes by name, and its file is shipped; a script
+that is run as `__main__` is imported by the workers under its file's name. Only a topology that no module holds is pickled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Shipment:
     def pack(self) -> str:
         """Text, so that it can be an option of a Spark source."""
         try:
-            return base64.b85encode(cloudpickle.dumps(self)).decode()
+            pickled: bytes = cloudpickle.dumps(self)  # type: ignore[no-untyped-call]
+            return base64.b85encode(pickled).decode()
         except Exception as error:
             raise StartError(
                 f"the topology cannot be sent to the workers: {error}; put it into a module of its own, "
@@ -81,7 +82,9 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         if file is None:
             return None
         stem = Path(file).stem
-        if not stem.isidentifier() or importlib.util.find_spec(stem) is not None and stem not in _local(file):
+        if not stem.isidentifier() or (
+            importlib.util.find_spec(stem) is not None and stem not in _local(file)
+        ):
             return None
         # What the workers write with a type's name must be found under that name here, too.
         sys.modules.setdefault(stem, module)
@@ -94,7 +97,7 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
 def _local(file: str) -> tuple[str, ...]:
     """The module name of a script that lies in the folder it was started from."""
     folder = Path(file).resolve().parent
-    return (Path(file).stem,) if str(folder) in (os.path.abspath(p or ".") for p in sys.path) else ()
+    return (Path(file).stem,) if str(folder) in (str(Path(p).resolve()) for p in sys.path) else ()
 
 
 def resolve(topology: ModuleRef | Topology) -> Topology:

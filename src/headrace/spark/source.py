@@ -21,7 +21,7 @@ from headrace.spark.runtime import runtime_of
 NAME = "headrace"
 SMALL = 5_000
 """Up to this many records one task reads all partitions: a Python task costs 15-50 ms whatever it does."""
-WAIT = 0.25
+WAIT = 0.5
 """Seconds that the planner waits for input before it answers that there is none."""
 
 
@@ -67,7 +67,6 @@ class HeadraceReader(DataSourceStreamReader):
             progress = file.read()
             if progress.stopping:
                 file.acknowledge_stop()
-                time.sleep(0.05)
                 return start
             # The commit of the last batch is written before Spark asks for the next one.
             if not progress.paused and progress.base.number >= start["commit"]:

@@ -21,7 +21,7 @@ def stage(application: str, number: int) -> Callable[[Iterator[pa.RecordBatch]],
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         mine: list[Row] = []
         for batch in batches:
-            passing = []
+            passing: list[Row] = []
             for row in from_batch(batch):
                 (mine if row.stage == number else passing).append(row)
             if passing:
