@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from state_cases import no_changelog
 
 from headrace.errors import StoreError
 from headrace.serdes import serde_for
 from headrace.state import MemoryBackend
 from headrace.state.local import Accepted, LocalReader, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
-from state_cases import no_changelog
 
 SPEC = StoreSpec("s", "key_value", serde_for(bytes), serde_for(bytes))
 
@@ -128,7 +128,9 @@ def test_lmdb_agrees_with_memory() -> None:
 @pytest.mark.parametrize("size", [400, 499, 500, 501, 502, 511, 512, 1000, 2000])
 def test_long_keys_keep_their_order(tmp_path: Path, size: int) -> None:
     """Keys that differ only behind the limit, at it and before it; in the overlay and on disk."""
-    wanted = {(b"k" * size)[: size - cut] + tail for cut in range(4) for tail in (b"", b"\0", b"a", b"zz", b"\xff")}
+    wanted = {
+        (b"k" * size)[: size - cut] + tail for cut in range(4) for tail in (b"", b"\0", b"a", b"zz", b"\xff")
+    }
     state = LocalState(tmp_path, [SPEC])
     state.prepare(Accepted(), no_changelog)
     backend = state.backend("s")

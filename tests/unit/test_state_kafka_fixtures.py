@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from state_cases import no_changelog
 
 from headrace.record import Windowed
 from headrace.serdes import serde_for
 from headrace.state import MemoryBackend, ValueAndTimestamp, open_store
 from headrace.state.local import Accepted, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
-from state_cases import no_changelog
 
 CASES = json.loads((Path(__file__).parent / "fixtures" / "stores.json").read_text())
 NAMES = [f"{i}-{case['kind']}-{case['retention']}" for i, case in enumerate(CASES)]
@@ -162,5 +162,9 @@ def test_a_changelog_of_kafka_streams_fills_our_store(case: dict[str, Any]) -> N
             CALLS[case["kind"]](called, name, args if name in SILENT else args[:-1])
     for key, value, time in case["changelog"]:
         restored.apply_changelog(raw(key), raw(value), time)
-    read = (lambda store: store.fetch_range(None, None)) if case["kind"] == "session" else (lambda store: store.all())
+    read = (
+        (lambda store: store.fetch_range(None, None))
+        if case["kind"] == "session"
+        else (lambda store: store.all())
+    )
     assert list(read(restored)) == list(read(called))

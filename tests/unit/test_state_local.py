@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from state_cases import Changelogs, no_changelog
 
 from headrace.errors import OffsetOutOfRangeError, StoreError
 from headrace.log.base import Chunk
@@ -18,7 +19,6 @@ from headrace.serdes import serde_for
 from headrace.state import ValueAndTimestamp, recovery
 from headrace.state.local import TASK_STORE, Accepted, LocalReader, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
-from state_cases import Changelogs, no_changelog
 
 TEXT, NUMBER = serde_for(str), serde_for(int)
 COUNTS = StoreSpec("counts", "timestamped_key_value", TEXT, NUMBER)
@@ -47,7 +47,9 @@ class Task:
         self.logs.publish(accepted)
         return self.logs.accepted(stamp)
 
-    def attempt(self, stamp: Stamp, on: Accepted, changes: dict[str, int], *, time: int = 0) -> dict[str, Any]:
+    def attempt(
+        self, stamp: Stamp, on: Accepted, changes: dict[str, int], *, time: int = 0
+    ) -> dict[str, Any]:
         """A batch that is committed here, but never published."""
         self.prepare(on)
         for key, value in changes.items():
@@ -116,7 +118,11 @@ def test_another_attempt_won(tmp_path: Path, task: Task, logs: Changelogs) -> No
     task.attempt(stamp(2, "mine"), one, {"x": 100, "mine": 1})
     two = other.batch(stamp(2, "other"), one, {"x": 2, "other": 1}, time=5)
     assert task.prepare(two) == "caught_up"
-    assert {(store, start) for store, start, _ in logs.reads} == {("counts", 1), ("visits", 1), ("sessions", 1)}
+    assert {(store, start) for store, start, _ in logs.reads} == {
+        ("counts", 1),
+        ("visits", 1),
+        ("sessions", 1),
+    }
     assert task.content() == other.content()
     assert task.counts.get("mine") is None
     other.state.close()
@@ -282,9 +288,11 @@ def test_a_rebuild_goes_on_where_a_crash_ended_it(
 def test_a_store_that_is_added_or_laid_out_anew_is_filled_alone(tmp_path: Path, logs: Changelogs) -> None:
     task = Task(tmp_path / "0_0", logs)
     one = task.batch(stamp(1), Accepted(), {"x": 1})
-    two = task.batch(stamp(2), one, {"y": 2})
+    task.batch(stamp(2), one, {"y": 2})
     task.state.close()
-    longer = StoreSpec("visits", "timestamped_window", TEXT, NUMBER, retention_ms=240_000, window_size_ms=1_000)
+    longer = StoreSpec(
+        "visits", "timestamped_window", TEXT, NUMBER, retention_ms=240_000, window_size_ms=1_000
+    )
     added = StoreSpec("added", "key_value", TEXT, NUMBER)
     logs.records["added"] = [(b"n", NUMBER.serialize(4), 1)]
     state = LocalState(tmp_path / "0_0", [COUNTS, longer, added])

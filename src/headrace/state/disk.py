@@ -41,15 +41,10 @@ class Disk:
 
     def open(self) -> Held:
         """Open the files if need be, and read what they hold."""
-        if self._environment is not None and not self._environment.is_current:
-            self.close()
-        if self._environment is None:
-            self._environment = environments.acquire(
-                self.path, self, map_size=self._map_size, boot=self._boot
-            )
+        environment = self._require(opening=True)
         self._opened += 1
         if self._opened % _CHECK_READERS_EVERY == 0:
-            self._environment.reader_check()
+            environment.reader_check()
         self.unbind()
         self._raw = self._read_held()
         try:
@@ -72,16 +67,11 @@ class Disk:
 
     def unbind(self) -> None:
         """End the read transaction; the next read begins another."""
-        for transaction in self.abandon():
-            transaction.abort()
-
-    def abandon(self) -> list[Any]:
-        """Forget the read transaction, and hand it over."""
-        transactions = [] if self._txn is None else [self._txn]
-        self._txn = None
         for backend in self.backends.values():
             backend.table.txn = None
-        return transactions
+        if self._txn is not None:
+            self._txn.abort()
+            self._txn = None
 
     def rollback(self) -> None:
         """Drop the changes of this batch."""
@@ -193,9 +183,16 @@ class Disk:
         finally:
             txn.abort()
 
-    def _require(self) -> Environment:
-        if self._environment is None:
+    def _require(self, *, opening: bool = False) -> Environment:
+        """The environment; opened anew after a fork, or when another process has begun anew."""
+        if self._environment is None and not opening:
             raise StoreError(self._refusal)
+        if self._environment is not None and not self._environment.is_current:
+            self.close()
+        if self._environment is None:
+            self._environment = environments.acquire(
+                self.path, self, map_size=self._map_size, boot=self._boot
+            )
         return self._environment
 
     def _overtaken(self) -> StoreError:

@@ -19,12 +19,13 @@ from headrace.state.seal import SealFile, boot_id
 
 MAP_SIZE: Final = 256 * 1024**3
 """Address space, not disk: the file grows as it is filled, and the map when it is full."""
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# A write that was cut short is an input/output error to LMDB.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NOT_OURS = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
 logger = logging.getLogger("headrace")
 
 _open: dict[str, Environment] = {}
-_left_by_fork: list[Any] = []  # never freed: closing them would touch the parent's locks
 
 
 class User(Protocol):
@@ -32,10 +33,6 @@ class User(Protocol):
 
     def unbind(self) -> None:
         """End them; they may be begun again."""
-        ...
-
-    def abandon(self) -> list[Any]:
-        """In the child of a fork: hand them over, without ending them."""
         ...
 
 
@@ -57,6 +54,15 @@ class Environment:
         self._identity = self._file_identity()
 
     def _start(self, map_size: int, reading: bool) -> Any:
+        try:
+            return self._check_and_open(map_size, reading)
+        except (OSError, lmdb.Error) as error:
+            raise StoreError(
+                f"the store in `{self.path}` cannot be opened: {error}; check the folder's owner and rights, "
+                "or set `state_dir` to another"
+            ) from error
+
+    def _check_and_open(self, map_size: int, reading: bool) -> Any:
         self.path.mkdir(parents=True, exist_ok=True)
         with _guard(self.path):
             verdict = self._seal.judge()
@@ -73,8 +79,8 @@ class Environment:
                 self._wipe()
             try:
                 env = _lmdb_open(self.path, map_size)
-            except lmdb.Error as error:
-                self.lost = f"LMDB cannot open it ({error})"
+            except _NOT_OURS as error:
+                self.lost = f"LMDB cannot read it ({error})"
                 self._wipe()
                 env = _lmdb_open(self.path, map_size)
             if self.is_fresh:
@@ -95,11 +101,13 @@ class Environment:
         """Whether this is still the file at the path, in the process that opened it."""
         return self._env is not None and self._identity == self._file_identity()
 
-    def abandon(self) -> None:
-        """In the child of a fork: forget the parent's environment without closing it."""
-        transactions = [user.abandon() for user in self._users]
-        _left_by_fork.append((self._env, self._databases, transactions))
-        self._env = None
+    def suspend(self) -> None:
+        """Close without a seal; whoever uses it acquires it anew. LMDB must not be carried over a fork."""
+        for user in self._users:
+            user.unbind()
+        if self._env is not None:
+            self._env.close()
+            self._env = None
 
     def reader_check(self) -> int:
         """Free the places of readers that were killed; they would keep old pages from being used again."""
@@ -107,8 +115,6 @@ class Environment:
 
     def read(self) -> Any:
         """A read transaction; the caller ends it."""
-        if self._env is None:
-            raise self._forked()
         try:
             return self._env.begin()
         except lmdb.MapResizedError:
@@ -135,8 +141,6 @@ class Environment:
         self._seal.write()
 
     def _begin_write(self) -> Any:
-        if self._env is None:
-            raise self._forked()
         self._wrote = True
         try:
             return self._env.begin(write=True)
@@ -207,9 +211,6 @@ class Environment:
         finally:
             txn.abort()
 
-    def _forked(self) -> StoreError:
-        return StoreError(f"the store in `{self.path}` was opened before a fork: open it in this process")
-
     def _file_identity(self) -> tuple[int, int] | None:
         try:
             stat = (self.path / "data.mdb").stat()
@@ -218,12 +219,15 @@ class Environment:
         return stat.st_dev, stat.st_ino
 
     def _explain(self, error: lmdb.Error) -> StoreError:
-        if error.code in _NO_ROOM or "No space left" in str(error) or "File too large" in str(error):
-            free = os.statvfs(self.path)
+        code = getattr(error, "code", 0)
+        reason = str(error)
+        if code in _NO_ROOM or any(os.strerror(number) in reason for number in _NO_ROOM):
+            disk = os.statvfs(self.path)
+            failing = ", or is failing" if os.strerror(errno.EIO) in reason else ""
             return StoreError(
-                f"the disk under `{self.path}` has no room for this commit ({free.f_bavail * free.f_frsize:,} bytes "
-                "free; it needs about twice the size of the changes): make room, or set `state_dir` to a larger "
-                "disk; the last commit is intact"
+                f"the disk under `{self.path}` has no room for this commit{failing} "
+                f"({disk.f_bavail * disk.f_frsize:,} bytes are free; it needs about twice the size of the "
+                "changes): make room, or set `state_dir` to a larger disk; the last commit is intact"
             )
         return StoreError(
             f"the store in `{self.path}` could not be written: {error}; the last commit is intact"
@@ -284,10 +288,10 @@ def _lmdb_open(path: Path, map_size: int) -> Any:
     )
 
 
-def _after_fork() -> None:
+def _before_fork() -> None:
     for environment in _open.values():
-        environment.abandon()
+        environment.suspend()
     _open.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork)

@@ -79,16 +79,11 @@ class LocalReader:
 
     def unbind(self) -> None:
         """End the read transaction."""
-        for transaction in self.abandon():
-            transaction.abort()
-
-    def abandon(self) -> list[Any]:
-        """Forget the read transaction, and hand it over."""
-        transactions = [] if self._txn is None else [self._txn]
-        self._txn = None
         for backend in self._backends.values():
             backend.table.txn = None
-        return transactions
+        if self._txn is not None:
+            self._txn.abort()
+            self._txn = None
 
     def close(self) -> None:
         """End the reading; the views give StoreError from now on."""

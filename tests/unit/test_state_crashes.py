@@ -1,0 +1,254 @@
+"""What processes, disks and machines do to a local store."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import state_processes as processes
+from state_cases import no_changelog
+from state_processes import SPEC, TEXT
+
+from headrace.errors import StoreError
+from headrace.state.local import Accepted, LocalReader, LocalState, Stamp
+from headrace.state.seal import SealFile
+
+
+def made(path: Path, commits: int = 2) -> Path:
+    """A store whose process was killed; its file is as it was after its last commit."""
+    assert processes.run("make", path, commits).stdout == "made\n"
+    return path
+
+
+def found(path: Path, *arguments: object) -> str:
+    done = processes.run("check", path, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_killed_process_costs_no_rebuild(tmp_path: Path) -> None:
+    assert found(made(tmp_path), 2) == "same whole"
+
+
+def test_its_last_commit_can_still_be_taken_back(tmp_path: Path) -> None:
+    assert found(made(tmp_path), 1) == "undone whole"
+
+
+@pytest.mark.parametrize("part", [0.0, 0.2, 0.6, 0.95])
+def test_a_truncated_file_is_noticed(tmp_path: Path, part: float) -> None:
+    data = made(tmp_path) / "data.mdb"
+    os.truncate(data, int(data.stat().st_size * part))
+    assert found(tmp_path, 2) == "rebuilt whole"
+
+
+def test_a_truncation_to_whole_pages_is_noticed(tmp_path: Path) -> None:
+    data = made(tmp_path) / "data.mdb"
+    os.truncate(data, 8192)
+    assert found(tmp_path, 2) == "rebuilt whole"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_garbage_is_noticed(tmp_path: Path, seed: int) -> None:
+    """In the head, all over, and in the pages in between."""
+    data = made(tmp_path) / "data.mdb"
+    size = data.stat().st_size
+    chance = random.Random(seed)
+    with data.open("r+b") as file:
+        if seed == 0:
+            file.write(chance.randbytes(size))
+        elif seed == 1:
+            file.write(chance.randbytes(8192))
+        else:
+            for page in chance.sample(range(2, size // 4096), (size // 4096) * 2 // 3):
+                file.seek(page * 4096)
+                file.write(chance.randbytes(4096))
+    assert found(tmp_path, 2) == "rebuilt whole"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_page_of_garbage_does_no_harm(tmp_path: Path, seed: int) -> None:
+    """A page in use leads to a rebuild; a free one to nothing."""
+    data = made(tmp_path) / "data.mdb"
+    chance = random.Random(seed)
+    with data.open("r+b") as file:
+        file.seek(chance.randrange(data.stat().st_size // 4096) * 4096)
+        file.write(chance.randbytes(4096))
+    assert found(tmp_path, 2) in ("rebuilt whole", "same whole")
+
+
+def test_a_seal_that_cannot_be_read_is_not_trusted(tmp_path: Path) -> None:
+    (made(tmp_path) / "seal").write_bytes(b"\0" * 100)
+    assert found(tmp_path, 2) == "rebuilt whole"
+
+
+def test_after_a_power_cut_it_is_rebuilt(tmp_path: Path) -> None:
+    assert found(made(tmp_path), 2, "another-boot") == "rebuilt whole"
+
+
+def test_after_a_clean_close_another_boot_goes_on(tmp_path: Path) -> None:
+    assert found(made(tmp_path), 2) == "same whole"  # and closes it
+    assert found(tmp_path, 2, "another-boot") == "same whole"
+
+
+def test_a_clean_seal_does_not_outlive_the_next_write(tmp_path: Path) -> None:
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(Accepted(), no_changelog)
+    state.close()
+    seal = SealFile(tmp_path, "boot")
+    first = seal.read()
+    assert first is not None
+    assert first.clean
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(Accepted(), no_changelog)
+    state.backend("s").put(b"a", b"1")
+    state.commit(Stamp("i", 1, "a"), Accepted())
+    last = seal.read()
+    assert last is not None
+    assert not last.clean
+    state.close()
+
+
+def test_a_file_that_was_closed_and_changed_before_another_boot_is_not_trusted(tmp_path: Path) -> None:
+    assert found(made(tmp_path), 2) == "same whole"
+    os.utime(tmp_path / "data.mdb")
+    assert found(tmp_path, 2, "another-boot") == "rebuilt whole"
+
+
+def test_a_full_disk_is_told_and_leaves_the_last_commit(tmp_path: Path) -> None:
+    made(tmp_path, 1)
+    size = (tmp_path / "data.mdb").stat().st_size
+    done = processes.run("crowded", tmp_path, size + 200_000)
+    assert done.returncode == 0, done.stderr
+    told, kind = done.stdout.strip().rsplit("\n", 1)
+    assert "has no room for this commit" in told
+    assert "set `state_dir`" in told
+    assert kind == "same {'value-1'}"
+    assert found(tmp_path, 1) == "same whole"
+
+
+@pytest.mark.parametrize("attempt", range(6))
+def test_kill_in_the_middle_of_commits_leaves_one_or_the_other(tmp_path: Path, attempt: int) -> None:
+    with processes.start("endless", tmp_path) as process:
+        assert process.stdout is not None
+        begun = 0
+        for _ in range(3 + attempt):
+            begun = int(process.stdout.readline())
+        time.sleep(random.Random(attempt).random() * 0.03)
+        process.send_signal(signal.SIGKILL)
+        begun = max([begun, *map(int, process.stdout.read().split())])
+    commit, *values = processes.run("look", tmp_path).stdout.split()
+    assert int(commit) in (begun - 1, begun, begun + 1)
+    assert values == [f"value-{commit}"]
+    assert found(tmp_path, int(commit)) == "same whole"
+    assert found(tmp_path, int(commit) - 1) == "undone whole"
+
+
+def test_of_two_attempts_on_one_store_one_loses(tmp_path: Path) -> None:
+    """A process started again while the old one still lives: whoever commits second is refused."""
+    made(tmp_path, 1)
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(processes.accepted(1), no_changelog)
+    state.backend("s").put(b"mine", b"1")
+    assert found(tmp_path, 1) == "same whole"
+    with processes.start("make", tmp_path, 1) as other:  # undoes commit 1, and commits its own
+        assert other.wait() == -signal.SIGKILL
+    with pytest.raises(StoreError, match="another attempt of the same task"):
+        state.commit(Stamp("i", 2, "mine"), processes.accepted(1))
+    state.rollback()
+    assert state.prepare(processes.accepted(1), no_changelog).kind == "same"
+    assert state.backend("s").get(b"mine") is None
+    state.close()
+
+
+def test_a_reader_in_another_process_sees_commits_only(tmp_path: Path) -> None:
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(Accepted(), no_changelog)
+    processes.fill(state, 1)
+    assert processes.run("look", tmp_path).stdout == "0\n"
+    state.commit(Stamp("i", 1, "a"), Accepted())
+    processes.fill(state, 2)
+    assert processes.run("look", tmp_path).stdout == "1 value-1\n"
+    state.close()
+
+
+def test_a_reader_keeps_its_snapshot_until_it_is_renewed(tmp_path: Path) -> None:
+    reader = LocalReader(tmp_path / "0_0", [SPEC])
+    view: Any = reader.store("s", key=TEXT, value=TEXT)
+    assert reader.renew() is None
+    assert view.get("key-00000") is None
+    assert list(view.all()) == []
+    state = LocalState(tmp_path / "0_0", [SPEC])
+    state.prepare(Accepted(), no_changelog)
+    processes.fill(state, 1)
+    state.commit(Stamp("i", 1, "a"), Accepted())
+    assert reader.renew() == Stamp("i", 1, "a")
+    processes.fill(state, 2)
+    state.commit(Stamp("i", 2, "a"), Accepted(Stamp("i", 1, "a"), {}))
+    assert view.get("key-00000") == "value-1"
+    reader.renew()
+    assert view.get("key-00000") == "value-2"
+    reader.close()
+    with pytest.raises(StoreError, match="closed"):
+        view.get("key-00000")
+    state.close()
+
+
+def test_a_store_opened_before_a_fork_is_opened_again_after_it(tmp_path: Path) -> None:
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(Accepted(), no_changelog)
+    state.backend("s").put(b"parent", b"1")
+    state.commit(Stamp("i", 1, "a"), Accepted())
+    one = Accepted(Stamp("i", 1, "a"), {})
+    state.prepare(one, no_changelog)
+    context = multiprocessing.get_context("fork")
+    answers: Any = context.Queue()
+
+    def child() -> None:
+        answers.put(state.backend("s").get(b"parent"))
+        answers.put(state.prepare(one, no_changelog).kind)
+        state.backend("s").put(b"child", b"2")
+        state.commit(Stamp("i", 2, "b"), one)
+        state.close()
+
+    process = context.Process(target=child)
+    process.start()
+    assert [answers.get(timeout=30), answers.get(timeout=30)] == [b"1", "same"]
+    process.join()
+    assert process.exitcode == 0
+    with pytest.raises(StoreError, match="another attempt of the same task"):
+        state.backend("s").get(b"parent")
+    assert state.prepare(Accepted(Stamp("i", 2, "b"), {}), no_changelog).kind == "same"
+    assert state.backend("s").get(b"child") == b"2"
+    state.close()
+
+
+def test_two_parts_of_one_process_share_the_environment(tmp_path: Path) -> None:
+    first, second = LocalState(tmp_path, [SPEC]), LocalState(tmp_path, [SPEC])
+    first.prepare(Accepted(), no_changelog)
+    second.prepare(Accepted(), no_changelog)
+    first.backend("s").put(b"a", b"1")
+    first.commit(Stamp("i", 1, "a"), Accepted())
+    first.close()
+    assert second.prepare(Accepted(Stamp("i", 1, "a"), {}), no_changelog).kind == "same"
+    assert second.backend("s").get(b"a") == b"1"
+    second.close()
+
+
+def test_a_store_thrown_away_by_another_process_is_followed(tmp_path: Path) -> None:
+    """Another process finds the file damaged and begins anew: this one must not go on with the old file."""
+    made(tmp_path, 1)
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(processes.accepted(1), no_changelog)
+    (tmp_path / "seal").write_bytes(b"")
+    assert found(tmp_path, 1) == "rebuilt whole"
+    assert state.prepare(processes.accepted(1), no_changelog).kind == "same"
+    processes.fill(state, 2)
+    state.commit(Stamp("i", 2, "a"), processes.accepted(1))
+    assert processes.run("look", tmp_path).stdout == "2 value-2\n"
+    state.close()
