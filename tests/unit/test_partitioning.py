@@ -32,6 +32,12 @@ def test_many_keys_hash_as_in_kafka() -> None:
     assert hashes.astype(np.int32).tolist() == list(expected)
 
 
+def test_very_many_keys_hash_the_same() -> None:
+    """They are done in blocks; the seams must not show."""
+    keys = [b"%d" % (number * 7919) for number in range(40_000)]
+    assert partitions_for(keys, 7).tolist() == [partition_for(key, 7) for key in keys]
+
+
 @given(st.lists(st.binary(max_size=40), max_size=200), st.integers(1, 50))
 def test_both_ways_choose_the_same_partition(keys: list[bytes], count: int) -> None:
     """One by one or all at once: the same partitions."""

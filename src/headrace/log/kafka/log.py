@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, ResourceType
+from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
