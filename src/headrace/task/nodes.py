@@ -69,7 +69,7 @@ class TaskNode:
         if name in self._node.stores and name in self._stores:
             return self._stores[name]
         if name in self._global_stores:
-            return self._global_stores[name]
+            return ReadOnlyStore(self._global_stores[name])
         if name in self._stores:
             raise StoreError(
                 f"the store `{name}` is not connected to this node: name it where the node is made, "
@@ -103,6 +103,38 @@ class TaskNode:
 
     def drop(self, reason: str) -> None:
         self._dropped[self.name, reason] += 1
+
+
+_WRITES = frozenset(
+    {
+        "put",
+        "put_all",
+        "put_if_absent",
+        "put_raw",
+        "delete",
+        "delete_raw",
+        "remove",
+        "apply_changelog",
+        "close",
+    }
+)
+
+
+class ReadOnlyStore:
+    """A global store as processors of other nodes see it: every host has a copy, so only its topic may change it."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _WRITES:
+            raise StoreError(
+                f"`{name}` is refused: the global store `{self._store.name}` is changed by its topic only; "
+                f"write to that topic instead"
+            )
+        return getattr(self._store, name)
 
 
 def fan_out(children: tuple[Process, ...]) -> Process:

@@ -63,18 +63,21 @@ def _choosing(
     unwritable = _unwritable(node, serdes, failures)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        partition = None
         try:
             topic = extractor(key, value, position.metadata()) if extractor is not None else fixed
             if type(topic) is not str:
                 raise TypeError(f"expected the name of a topic, got {topic!r}")
-            partition = None
-            if partitioner is not None:
-                partition = _checked(
-                    partitioner(topic, key, value, count := output.partitions(topic)), count, topic
-                )
         except Exception as error:
             failures.callback(node.name, node.origin, error, timestamp, headers)
             return
+        if partitioner is not None:
+            count = output.partitions(topic)
+            try:
+                partition = _checked(partitioner(topic, key, value, count), count, topic)
+            except Exception as error:
+                failures.callback(node.name, node.origin, error, timestamp, headers)
+                return
         try:
             key_bytes = None if key is None else write_key(key)
             value_bytes = None if value is None else write_value(value)
