@@ -40,6 +40,7 @@ class SparkQuery:
         self._file = ProgressFile(self._folder / "progress.json")
         self._lock = threading.Lock()
         self._paused = False
+        self._stopping = False
         self._file.write(Progress(committer.base))
         self._query: StreamingQuery | None = None
         self._application = shipment.pack()
@@ -84,7 +85,7 @@ class SparkQuery:
 
     def _tell(self) -> None:
         with self._lock:
-            self._file.write(Progress(self.committer.base, self._paused, False))
+            self._file.write(Progress(self.committer.base, self._paused, self._stopping))
 
     def alive(self) -> bool:
         """Whether the query still runs."""
@@ -100,8 +101,9 @@ class SparkQuery:
         query = self._query
         if query is None:
             return True
-        with self._lock:
-            self._file.write(Progress(self.committer.base, self._paused, stopping=True))
+        # Kept, because the running batch tells the planner of its commit after this.
+        self._stopping = True
+        self._tell()
         until = time.monotonic() + timeout
         while query.isActive and not self._file.stop_acknowledged() and time.monotonic() < until:
             time.sleep(0.01)
