@@ -134,15 +134,16 @@ def watch(streams: Streams, alerts: Alerts, stop: threading.Event, until: float)
 def farewell() -> None:
     headrace = Path(sys.executable).with_name("headrace")
     command = headrace.relative_to(Path.cwd()) if headrace.is_relative_to(Path.cwd()) else headrace.name
-    print(
-        f"""
-What to try next:
-  {command} topics --data-dir {FOLDER}                      what the demo left behind
-  {command} consume fraud-alerts --data-dir {FOLDER}        the alerts again
-  {command} run examples/word_count.py                      another application
-  less examples/fraud_detector.py                           how little code it is
-  less docs/tutorial/first-application.md                   your own"""
-    )
+    tips = {
+        f"{command} topics --data-dir {FOLDER}": "what the demo left behind",
+        f"{command} consume fraud-alerts --data-dir {FOLDER}": "the alerts again",
+        f"{command} run examples/word_count.py": "another application",
+        "less examples/fraud_detector.py": "how little code it is",
+        "less docs/tutorial/first-application.md": "your own",
+    }
+    say("what to try next:")
+    for tip, why in tips.items():
+        print(f"  {tip:<{max(map(len, tips))}}  {why}")
 
 
 def clock(timestamp: int) -> str:
