@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headrace.failpoints import failpoint
 from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
 from headrace.spark.commit import Plan, Report, encode
@@ -67,6 +68,7 @@ class HostedTask:
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
             self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
             self._fresh = False
+        failpoint("prepare.after")
         now = time.perf_counter()
         seconds["prepare"], started = now - started, now
         try:
@@ -74,6 +76,7 @@ class HostedTask:
             self.task.process(chunks)
             self.task.punctuate(plan.wall_clock)
             snapshot = self.task.snapshot()
+            failpoint("process.after")
             now = time.perf_counter()
             seconds["process"], started = now - started, now
             if snapshot is not None:
@@ -81,6 +84,7 @@ class HostedTask:
             stamp = Stamp(plan.base.incarnation, plan.number, uuid.uuid4().hex)
             changes = self.local.changes()
             written = self.local.commit(stamp, accepted)
+            failpoint("local_commit.after")
         except BaseException:
             self.output.clear()
             self.local.rollback()
@@ -104,6 +108,7 @@ class HostedTask:
             _HOST,
         )
         made.append(self._row("report", "", encode(report)))
+        failpoint("task.after")
         return Result(taken, made)
 
     def accepted(self, plan: Plan) -> Accepted:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.errors import LogError
+from headrace.failpoints import failpoint
 from headrace.log.arrow import ArrowOutgoing
 from headrace.log.base import Outgoing, Publication, Publisher, TopicPartition
 from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode, encode
@@ -50,6 +51,7 @@ class Committer:
 
     def publish(self, table: pa.Table, seconds: dict[str, float]) -> Batch:
         """Make a batch visible."""
+        failpoint("collect.after")
         started = time.perf_counter()
         collected = collect(table)
         plan = collected.plan

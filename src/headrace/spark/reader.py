@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from headrace.failpoints import failpoint
 from headrace.log.arrow import ArrowChunk, to_batch
 from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
@@ -32,6 +33,7 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
                 ranges[TopicPartition(topic, number)] = (plan.starts[topic][number], ends[number])
     if not ranges:
         return
+    failpoint("read.before")
     heads = _Heads(runtime, plan)
     for chunk in runtime.log.read(ranges):
         placement = layout.reader_of(chunk.topic)
@@ -40,6 +42,7 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
         else:
             yield _raw(runtime, placement, chunk)
     yield from heads.finish()
+    failpoint("read.after")
 
 
 def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from headrace.failpoints import failpoint
 from headrace.spark.commit import Plan, decode, encode
 from headrace.spark.failure import failure_row
 from headrace.spark.planner import Planner
@@ -70,8 +71,10 @@ class HeadraceReader(DataSourceStreamReader):
                 return start
             # The commit of the last batch is written before Spark asks for the next one.
             if not progress.paused and progress.base.number >= start["commit"]:
+                failpoint("plan.before")
                 plan = planner.plan(progress.base)
                 if plan is not None:
+                    failpoint("plan.after")
                     self._plan, self._idle = plan, 0.001
                     return {"commit": plan.number, "wall_clock": plan.wall_clock, "ends": plan.ends}
             if time.monotonic() >= until:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from headrace.errors import FencedError, LogError
+from headrace.failpoints import failpoint
 from headrace.log.arrow import to_batch
 from headrace.log.base import Publication, TopicPartition
 from headrace.log.commits import COMMIT_KEY, commits_topic
@@ -96,6 +97,7 @@ class EmbeddedPublisher:
         """Outputs, changelogs, the commit record and the positions, in one transaction."""
         outputs = writer.prepare(self._environment, publication.outputs)
         changelogs = writer.prepare(self._environment, publication.changelogs)
+        failpoint("publish.before")
         with self._environment.write() as txn:
             self._check_epoch(txn)
             ends = writer.write(txn, self._environment, changelogs)
@@ -108,6 +110,8 @@ class EmbeddedPublisher:
                 msgspec.json.encode(application),
                 db=self._environment.applications,
             )
+            failpoint("publish.sent")
+        failpoint("publish.committed")
         return ends
 
     def _check_epoch(self, txn: Any) -> None:
