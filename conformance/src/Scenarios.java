@@ -369,6 +369,24 @@ final class Scenarios {
         s.dsl(b -> b.stream("in", CS()).groupByKey().windowedBy(SessionWindows.ofInactivityGapAndGrace(ms(40), ms(100)))
             .aggregate(() -> "", (k, v, a) -> a + v, (k, x, y) -> "(" + x + "|" + y + ")", ses("agg", STR)).toStream().to("out", PSE(STR)));
 
+        s = sc("window_boundaries",
+            "Tumbling (5, grace 3), hopping (5, advance 2, grace 3) and session (gap 3, grace 4) counts over times so close together that records often fall exactly on a boundary.",
+            """
+            g = builder.stream("in", STR, STR).group_by_key()
+            g.windowed_by(TimeWindows.of_size_and_grace(5, 3)).count(Materialized.as_("tumbling")).to_stream().to("tumbling-out")
+            g.windowed_by(TimeWindows.of_size_and_grace(5, 3).advance_by(2)).count(Materialized.as_("hopping")).to_stream().to("hopping-out")
+            g.windowed_by(SessionWindows.of_inactivity_gap_and_grace(3, 4)).count(Materialized.as_("session")).to_stream().to("session-out")
+            """).steps(100).time(2, 6, 14, 12);
+        s.in("in", "string").keys("A", "B");
+        s.out("tumbling-out", "windowed_string", "long", 5).out("hopping-out", "windowed_string", "long", 5).out("session-out", "session_windowed_string", "long");
+        s.store("tumbling", "timestamped_window").store("hopping", "timestamped_window").store("session", "session");
+        s.dsl(b -> {
+            KGroupedStream<String, String> g = b.stream("in", CS()).groupByKey();
+            g.windowedBy(TimeWindows.ofSizeAndGrace(ms(5), ms(3))).count(win("tumbling", LNG)).toStream().to("tumbling-out", PW(5, LNG));
+            g.windowedBy(TimeWindows.ofSizeAndGrace(ms(5), ms(3)).advanceBy(ms(2))).count(win("hopping", LNG)).toStream().to("hopping-out", PW(5, LNG));
+            g.windowedBy(SessionWindows.ofInactivityGapAndGrace(ms(3), ms(4))).count(ses("session", LNG)).toStream().to("session-out", PSE(LNG));
+        });
+
         s = sc("fraud_detector",
             "Transactions (<user>|<amount>) are enriched with the user's risk score from a global table, the large and risky ones are counted per user in sessions (gap 120, grace 60), and three or more raise an alert.",
             """

@@ -8,7 +8,16 @@ from typing import Any
 import pytest
 
 import headrace.topology.operators as operators
-from headrace import Materialized, StreamsBuilder, StreamsConfig, Topology, log_and_continue
+from headrace import (
+    Materialized,
+    Processor,
+    Record,
+    StreamsBuilder,
+    StreamsConfig,
+    Topology,
+    key_value_store,
+    log_and_continue,
+)
 from headrace.errors import CallbackError, TopologyError
 from headrace.origin import NOWHERE
 from headrace.processors import build, implemented
@@ -171,3 +180,39 @@ def test_a_callback_of_an_aggregate_that_raises_leaves_the_store_as_it_was() -> 
             driver.input("in").pipe("k", value)
         assert driver.output("out").read_values() == [1, 3]
         assert driver.store("sum").get("k") == 3
+
+
+def test_a_record_without_a_key_does_not_get_into_a_repartition_topic() -> None:
+    def build_with(stream: Any) -> None:
+        grouped = stream.group_by(lambda k, v: None if v == "none" else v, key=str)
+        grouped.count(store="n").to_stream().to("out")
+
+    with TopologyTestDriver(topology(build_with), SKIPPING) as driver:
+        for value in ("none", "some"):
+            driver.input("in").pipe("k", value)
+        assert driver.output("app-n-repartition").read_values() == ["some"]
+
+
+class Later(Processor[str, str, str, str]):
+    """Forwards a record of another time, and only then keeps what it got."""
+
+    def process(self, record: Record[str, str]) -> None:
+        self.context.forward(record.with_timestamp(record.timestamp + 1000))
+        self.context.get_state_store("early").put(record.key, record.value)
+
+
+class Keeps(Processor[str, str, str, str]):
+    def process(self, record: Record[str, str]) -> None:
+        self.context.get_state_store("late").put(record.key, record.value)
+
+
+def test_a_plain_store_logs_the_time_of_the_record_that_its_own_processor_got() -> None:
+    def build_with(stream: Any) -> None:
+        early = key_value_store("early", key=str, value=str)
+        late = key_value_store("late", key=str, value=str)
+        stream.process(Later, stores=[early], value=str).process(Keeps, stores=[late], value=str)
+
+    with TopologyTestDriver(topology(build_with), SKIPPING) as driver:
+        driver.input("in").pipe("k", "v", timestamp=5)
+        assert driver.output("app-early-changelog").read_record().timestamp == 5
+        assert driver.output("app-late-changelog").read_record().timestamp == 1005

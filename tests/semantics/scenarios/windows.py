@@ -47,6 +47,16 @@ def session_aggregate(builder: StreamsBuilder) -> None:
     table.to_stream().to("out")
 
 
+def window_boundaries(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in", value=str).group_by_key()
+    tumbling = grouped.windowed_by(TimeWindows(ms(5), grace=ms(3)))
+    tumbling.count(store="tumbling").to_stream().to("tumbling-out")
+    hopping = grouped.windowed_by(TimeWindows(ms(5), advance=ms(2), grace=ms(3)))
+    hopping.count(store="hopping").to_stream().to("hopping-out")
+    session = grouped.windowed_by(SessionWindows(ms(3), grace=ms(4)))
+    session.count(store="session").to_stream().to("session-out")
+
+
 def fraud_detector(builder: StreamsBuilder) -> None:
     risk = builder.global_table("risk-scores", value=int, store="global-risk-store")
     (
@@ -88,6 +98,7 @@ SCENARIOS = {
     "session_count": session_count,
     "session_reduce": session_reduce,
     "session_aggregate": session_aggregate,
+    "window_boundaries": window_boundaries,
     "fraud_detector": fraud_detector,
     "chain_windowed_count_to_stream_group_by": chain_windowed_count_to_stream_group_by,
 }
