@@ -376,8 +376,8 @@ final class Scenarios {
             g.windowed_by(TimeWindows.of_size_and_grace(5, 3)).count(Materialized.as_("tumbling")).to_stream().to("tumbling-out")
             g.windowed_by(TimeWindows.of_size_and_grace(5, 3).advance_by(2)).count(Materialized.as_("hopping")).to_stream().to("hopping-out")
             g.windowed_by(SessionWindows.of_inactivity_gap_and_grace(3, 4)).count(Materialized.as_("session")).to_stream().to("session-out")
-            """).steps(100).time(2, 6, 14, 12);
-        s.in("in", "string").keys("A", "B");
+            """).steps(100).time(3, 6, 9, 12);
+        s.in("in", "string").keys("A", "B", "C", "D", "E", "F");
         s.out("tumbling-out", "windowed_string", "long", 5).out("hopping-out", "windowed_string", "long", 5).out("session-out", "session_windowed_string", "long");
         s.store("tumbling", "timestamped_window").store("hopping", "timestamped_window").store("session", "session");
         s.dsl(b -> {
