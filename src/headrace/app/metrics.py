@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from headrace.spark.publish import Batch
@@ -19,6 +19,9 @@ class Metrics:
     outputs: int = 0
     changes: int = 0
     restored: int = 0
+    """Changelog records that were read to bring local stores up to date."""
+    recoveries: Counter[str] = field(default_factory=Counter)
+    """How often a task's stores were not just as the log says: `empty`, `undone`, `caught_up` or `rebuilt`."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Where the batches' time went, in all."""
     task_seconds: dict[str, float] = field(default_factory=dict)
@@ -37,6 +40,8 @@ class Metrics:
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent
             for report in batch.reports:
                 self.restored += report.restored
+                if report.recovery != "same":
+                    self.recoveries[report.recovery] += 1
                 for name, spent in report.seconds.items():
                     self.task_seconds[name] = self.task_seconds.get(name, 0.0) + spent
             self._recent.append((time.monotonic(), batch.records))

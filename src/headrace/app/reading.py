@@ -10,6 +10,7 @@ from typing import Any
 from headrace.config import StreamsConfig
 from headrace.errors import StoreError
 from headrace.resolve import store_serdes
+from headrace.spark.globals import global_path
 from headrace.spark.layout import Layout
 from headrace.state.factory import open_view
 from headrace.state.reader import LocalReader
@@ -34,6 +35,10 @@ class StoreReaders:
                 self._readers += readers
                 for spec in placement.sub.stores:
                     self._specs[spec.name] = (spec, readers)
+        for node in topology.global_stores:
+            reader = LocalReader(global_path(config.state_path, node.store.name), [node.store])
+            self._readers.append(reader)
+            self._specs[node.store.name] = (node.store, [reader])
 
     def renew(self) -> None:
         """Move every reader to what is on disk now: called between a commit and the next batch."""
@@ -54,7 +59,7 @@ class StoreReaders:
         views = [open_view(spec, reader.backend(name), key=key, value=value) for reader in readers]
         if spec.kind in ("key_value", "timestamped_key_value"):
             return KeyValueReads(views, key.serialize, self._lock)
-        return WindowReads(views, self._lock)
+        return SessionReads(views, self._lock) if spec.kind == "session" else WindowReads(views, self._lock)
 
     def close(self) -> None:
         with self._lock:
@@ -82,6 +87,10 @@ class _Reads:
         """All rows of every task, read in one go so that they are of one commit."""
         with self._lock:
             return [list(read(view)) for view in self._views]
+
+    def _chained(self, read: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+        """The rows of one task after those of another."""
+        return (row for rows in self._rows(read) for row in rows)
 
 
 class KeyValueReads(_Reads):
@@ -127,17 +136,49 @@ class KeyValueReads(_Reads):
 
 
 class WindowReads(_Reads):
-    """A window or session store over all tasks."""
+    """A window store over all tasks."""
 
-    def fetch(self, key: Any, *times: Any) -> Any:
-        """One window's value (`fetch(key, start)`), or the windows of a key in a range of time."""
+    def fetch(self, key: Any, *times: int) -> Any:
+        """One window's value (`fetch(key, start)`), or (start, value) of a key's windows in a range of time."""
         if len(times) == 1:
             return self._first(lambda view: view.fetch(key, *times))
         return self._chained(lambda view: view.fetch(key, *times))
 
-    def backward_fetch(self, key: Any, *times: Any) -> Iterator[Any]:
-        """The same, newest first."""
-        return self._chained(lambda view: view.backward_fetch(key, *times))
+    def backward_fetch(self, key: Any, time_from: int, time_to: int) -> Iterator[Any]:
+        """A key's windows in a range of time, newest first."""
+        return self._chained(lambda view: view.backward_fetch(key, time_from, time_to))
+
+    def fetch_range(self, key_from: Any, key_to: Any, time_from: int, time_to: int) -> Iterator[Any]:
+        """The windows of a range of keys in a range of time."""
+        return self._chained(lambda view: view.fetch_range(key_from, key_to, time_from, time_to))
+
+    def fetch_all(self, time_from: int, time_to: int) -> Iterator[Any]:
+        """Every key's windows in a range of time."""
+        return self._chained(lambda view: view.fetch_all(time_from, time_to))
+
+    def all(self) -> Iterator[Any]:
+        """Every window."""
+        return self._chained(lambda view: view.all())
+
+    def backward_all(self) -> Iterator[Any]:
+        """Every window, newest first in each task."""
+        return self._chained(lambda view: view.backward_all())
+
+
+class SessionReads(_Reads):
+    """A session store over all tasks."""
+
+    def fetch(self, key: Any) -> Iterator[Any]:
+        """The sessions of a key."""
+        return self._chained(lambda view: view.fetch(key))
+
+    def backward_fetch(self, key: Any) -> Iterator[Any]:
+        """The sessions of a key, newest first."""
+        return self._chained(lambda view: view.backward_fetch(key))
+
+    def fetch_range(self, key_from: Any, key_to: Any) -> Iterator[Any]:
+        """The sessions of a range of keys; None for no bound."""
+        return self._chained(lambda view: view.fetch_range(key_from, key_to))
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of one session."""
@@ -147,13 +188,6 @@ class WindowReads(_Reads):
         """The sessions of a key that overlap a range of time."""
         return self._chained(lambda view: view.find_sessions(key, earliest_end, latest_start))
 
-    def fetch_all(self, start: int, end: int) -> Iterator[Any]:
-        """Every key's windows in a range of time."""
-        return self._chained(lambda view: view.fetch_all(start, end))
-
     def all(self) -> Iterator[Any]:
-        """Every window."""
-        return self._chained(lambda view: view.all())
-
-    def _chained(self, read: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
-        return (row for rows in self._rows(read) for row in rows)
+        """Every session."""
+        return self.fetch_range(None, None)

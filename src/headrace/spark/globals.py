@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StoreError
@@ -17,7 +18,10 @@ from headrace.topology.nodes import GlobalStoreNode
 if TYPE_CHECKING:
     from headrace.spark.runtime import Runtime
 
-FOLDER = "global"
+
+def global_path(state_path: Path, store: str) -> Path:
+    """Where a host keeps its copy of a global table."""
+    return state_path / "global" / store
 
 
 class GlobalTables:
@@ -47,7 +51,7 @@ class GlobalTable:
         self.topic = node.source.topics[0]
         self._layout = {node.store.name: layout(node.store)}
         self._disk = Disk(
-            runtime.state_path / FOLDER / node.store.name,
+            global_path(runtime.state_path, node.store.name),
             {node.store.name: node.store},
             map_size=MAP_SIZE,
             boot=None,

@@ -6,12 +6,11 @@ import importlib.util
 import os
 import re
 import shutil
-import stat
 import subprocess
-import tempfile
 from pathlib import Path
 
 from headrace.errors import JavaNotFoundError
+from headrace.spark.shims import is_shim
 
 LEAST = 17
 
@@ -24,7 +23,7 @@ def find_java() -> Path:
     home, found = os.environ.get("JAVA_HOME"), shutil.which("java")
     tried = []
     for java in (Path(home, "bin", "java") if home else None, Path(found) if found else None):
-        if java is None or _shim_home() in java.parents:
+        if java is None or is_shim(java):
             continue
         version = _version(java)
         if version is not None and version >= LEAST:
@@ -57,30 +56,3 @@ def _wheel_java() -> Path | None:
         return None
     java = Path(spec.origin).parent / "java-runtime" / "bin" / "java"
     return java if java.exists() else None
-
-
-def java_home(java: Path) -> str:
-    """A JAVA_HOME for Spark whose `java` leaves out a module that Spark's launcher asks for.
-
-    The wheel's Java lacks it and would not start; any other Java prints a warning about it on the user's terminal.
-    """
-    script = _shim_home() / "bin" / "java"
-    text = (
-        "#!/bin/sh\n"
-        "for argument do\n"
-        "  shift\n"
-        '  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"\n'
-        "done\n"
-        f'exec "{java}" "$@"\n'
-    )
-    script.parent.mkdir(parents=True, exist_ok=True)
-    if not script.exists() or script.read_text() != text:
-        fresh = script.with_suffix(f".{os.getpid()}")
-        fresh.write_text(text)
-        fresh.chmod(fresh.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        fresh.replace(script)
-    return str(_shim_home())
-
-
-def _shim_home() -> Path:
-    return Path(tempfile.gettempdir()) / f"headrace-java-{os.getuid()}"

@@ -38,6 +38,8 @@ class Planner:
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
     _globals: list[TopicPartition] = field(default_factory=list)
+    _tables: dict[TopicPartition, int] = field(default_factory=dict)
+    """How far the last plan reads the global tables."""
 
     def __post_init__(self) -> None:
         self._partitions = [TopicPartition(t, p) for t, n in self.topics.items() for p in range(n)]
@@ -50,8 +52,10 @@ class Planner:
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
         due = base.due is not None and base.due <= now
-        if self.planned and not due and not any(backlog.values()):
+        tables = {tp: latest[tp] for tp in self._globals}
+        if self.planned and not due and not any(backlog.values()) and tables == self._tables:
             return None
+        self._tables = tables
         ends = self._ends(starts, backlog)
         self.planned += 1
         return Plan(
@@ -59,7 +63,7 @@ class Planner:
             wall_clock=now,
             starts=_columns(self.topics, starts),
             ends=_columns(self.topics, ends),
-            globals=_columns(self.global_topics, {tp: latest[tp] for tp in self._globals}),
+            globals=_columns(self.global_topics, tables),
             base=base,
         )
 

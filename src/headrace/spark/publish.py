@@ -24,6 +24,8 @@ class Batch:
     """A published batch, for whoever watches: counts, and where the time went."""
 
     commit: CommitRecord
+    globals: dict[str, list[int]]
+    """How far the global tables were read."""
     records: int
     outputs: int
     changes: int
@@ -75,6 +77,7 @@ class Committer:
         seconds["publish"] = time.perf_counter() - started
         return Batch(
             self.base,
+            plan.globals,
             sum(sum(ends) - sum(plan.starts[topic]) for topic, ends in plan.ends.items()),
             sum(len(output) for output in collected.outputs),
             sum(len(change) for change in collected.changelogs),

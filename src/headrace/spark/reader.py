@@ -26,6 +26,8 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
                 Row(salt, 1, "control", 0, slot, "", 0, packed) for slot, salt in enumerate(runtime.salts)
             ]
         yield rows
+        if layout.globals:
+            runtime.begin(plan)  # also without input: the tables are read by queries, too
     ranges = {}
     for topic, ends in plan.ends.items():
         for number in numbers:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
-from headrace.spark.java import find_java, java_home
+from headrace.spark.java import find_java
+from headrace.spark.shims import folder, java_home
 
 SETTINGS = {
     # One Spark partition is one slot of tasks: nothing may merge or split them.
@@ -23,6 +22,8 @@ SETTINGS = {
     # The planner itself waits for input; the engine's own pause is where a stop can interrupt it without harm.
     "spark.sql.streaming.pollingDelay": "10ms",
     "spark.locality.wait": "0",
+    # Workers are forked from a daemon that has imported our modules.
+    "spark.python.daemon.module": "headrace.spark.daemon",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Packed rows: few and large. Compressing them costs more than it saves on one machine.
@@ -108,12 +109,10 @@ def _submit_arguments(settings: Mapping[str, str]) -> str:
 
 
 def _log4j(verbose: bool) -> str:
-    folder = Path(tempfile.gettempdir()) / f"headrace-log4j-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
     level = "WARN" if verbose else "OFF"
-    file = folder / f"log4j2-{level.lower()}.properties"
-    if not file.exists():
-        fresh = file.with_suffix(f".{os.getpid()}")
-        fresh.write_text(LOG4J.format(level=level))
-        fresh.replace(file)
+    file = folder() / f"log4j2-{level.lower()}.properties"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_suffix(f".{os.getpid()}")
+    fresh.write_text(LOG4J.format(level=level))
+    fresh.replace(file)
     return f"-Dlog4j2.configurationFile={file.as_uri()}"

@@ -1,8 +1,9 @@
 """How the user's application reaches the workers: as a module that they import, or pickled when there is none.
 
 A module is best: its classes are the same everywhere, whatever they are made with (a `msgspec.Struct` of a script
-cannot be pickled at all). So a topology that is an attribute of a module goes by name, and its file is shipped; a script
-that is run as `__main__` is imported by the workers under its file's name. Only a topology that no module holds is pickled.
+cannot be pickled at all). So a topology that is an attribute of a module goes by name, and its file is shipped; a
+script that is run as `__main__` is imported by the workers under its file's name. Only a topology that no module
+holds is pickled.
 """
 
 from __future__ import annotations
