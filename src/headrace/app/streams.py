@@ -7,7 +7,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
@@ -27,6 +27,7 @@ from headrace.errors import (
     StartError,
     StoreError,
 )
+from headrace.failpoints import failpoint
 from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog, TopicPartition
 from headrace.resolve import check_serdes
@@ -95,6 +96,8 @@ class Streams:
         self._layout: Layout | None = None
         self._readers: StoreReaders | None = None
         self._monitor: threading.Thread | None = None
+        self._reached: dict[str, list[int]] = {}
+        """How far each topic has been read, as of the commit that the stores show."""
 
     # life ----------------------------------------------------------------------------------------------------------
 
@@ -161,18 +164,26 @@ class Streams:
             raise StartError(f"the application is {self._state.value} after {timeout:g} s")
 
     def wait_until_caught_up(self, timeout: float = 300) -> None:
-        """Wait until everything that is in the input topics now has been committed."""
-        self.wait_until_running(timeout)
-        assert self._log is not None and self._layout is not None and self._query is not None
-        partitions = [TopicPartition(t, p) for t, n in self._layout.topics.items() for p in range(n)]
-        ends = self._log.latest(partitions)
+        """Wait until everything that is in the input topics now has been committed, with all that follows from it."""
         until = time.monotonic() + timeout
+        self.wait_until_running(timeout)
+        log, layout = self._log, self._layout
+        assert log is not None
+        assert layout is not None
+        topics = {**layout.topics, **layout.global_partitions}
+        ends = log.latest(TopicPartition(t, p) for t, n in topics.items() for p in range(n))
+        # These are input that the application writes itself: they are done when nothing is left in them.
+        loops = [
+            TopicPartition(layout.internal_name(name), p)
+            for name in layout.looped
+            for p in range(layout.repartitions[name])
+        ]
+
+        def reached(ends: Mapping[TopicPartition, int]) -> bool:
+            return all(self._reached[tp.topic][tp.partition] >= end for tp, end in ends.items())
 
         def done() -> bool:
-            positions = self._query.committer.base.positions if self._query is not None else {}
-            return self._state.has_ended or all(
-                positions[tp.topic][tp.partition] >= end for tp, end in ends.items()
-            )
+            return self._state.has_ended or (reached(ends) and (not loops or reached(log.latest(loops))))
 
         with self._changed:
             if not self._changed.wait_for(done, max(0.0, until - time.monotonic())):
@@ -282,6 +293,7 @@ class Streams:
     def _committed(self, batch: Batch) -> None:
         assert self._readers is not None
         self._readers.renew()
+        self._reached = {**batch.commit.positions, **batch.globals}
         self.metrics.add(batch)
         if self._state is State.REBALANCING:
             self._become(State.RUNNING)
@@ -289,6 +301,7 @@ class Streams:
             listener(batch)
         with self._changed:
             self._changed.notify_all()
+        failpoint("batch.after")
 
     def _watch(self) -> None:
         """Notice the end of the query: close, start again, or fail."""
