@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -57,6 +57,8 @@ class Backend(ReadBackend, Protocol):
 
     def put(self, key: bytes, value: bytes, /) -> None: ...
 
+    def put_many(self, entries: Iterable[Entry]) -> None: ...
+
     def delete(self, key: bytes, /) -> None: ...
 
     def truncate(self, floor: int, before: bytes) -> None:
@@ -86,6 +88,9 @@ class NoBackend:
         raise self._refuse()
 
     def put(self, key: bytes, value: bytes, /) -> None:
+        raise self._refuse()
+
+    def put_many(self, entries: Iterable[Entry]) -> None:
         raise self._refuse()
 
     def delete(self, key: bytes, /) -> None:

@@ -14,8 +14,8 @@ from headrace.state import environment as environments
 from headrace.state.environment import Environment
 from headrace.state.lmdb import LmdbBackend
 from headrace.state.stamps import Held, decode_held, encode_held
-from headrace.state.table import Table
-from headrace.state.write import UndoEntries, read_undo, sweep, take_back, write_changes, write_undo
+from headrace.state.table import DAMAGE, Table
+from headrace.state.write import Undo, read_undo, sweep, take_back, write_changes, write_undo
 
 META = "meta"
 _UNDO = "undo"
@@ -28,7 +28,7 @@ class Disk:
 
     def __init__(self, path: Path, names: Mapping[str, object], *, map_size: int, boot: str | None) -> None:
         self.path = path
-        self.backends = {name: LmdbBackend(Table(name, self.bind)) for name in names}
+        self.backends = {name: LmdbBackend(Table(name, self.bind, self.distrust)) for name in names}
         self._names = [META, _UNDO, *map(store_database, names)]
         self.held = Held()
         self._raw: bytes | None = None
@@ -42,6 +42,9 @@ class Disk:
     def open(self) -> Held:
         """Open the files if need be, and read what they hold."""
         environment = self._require(opening=True)
+        if environment.is_suspect:
+            self.discard("something in it could not be right")
+            environment = self._require()
         self._opened += 1
         if self._opened % _CHECK_READERS_EVERY == 0:
             environment.reader_check()
@@ -92,14 +95,16 @@ class Disk:
         """Write all changes and what is held now, in one transaction. With `undo`, it can be taken back."""
 
         def change(txn: Any, databases: dict[str, Any]) -> None:
-            undone: dict[str, UndoEntries] = {}
+            undone: dict[str, Undo] = {}
             for name, backend in self.backends.items():
                 db = databases[store_database(name)]
                 if backend.changed():
-                    undone[name] = write_changes(txn, db, backend)
+                    changes = write_changes(txn, db, backend, undo=undo)
+                    if changes is not None:
+                        undone[name] = changes
                 # An undo leads back to the floor of before; without one there is no way back.
                 floor = (backend.base_marks if undo else backend.marks).floor
-                sweep(txn, db, floor, 2 * len(undone.get(name, ())))
+                sweep(txn, db, floor, 2 * len(backend.overlay))
             write_undo(txn, databases[_UNDO], undone if undo else {})
 
         self._transact(held, change)
@@ -139,6 +144,17 @@ class Disk:
         self._transact(held, change, found)
         return held
 
+    def discard(self, reason: object) -> None:
+        """Throw the files away; the next use makes new ones."""
+        self._require().discard(reason)
+
+    def distrust(self, error: Exception) -> StoreError:
+        """What to raise when LMDB finds something that cannot be right; the next `open` starts anew."""
+        self._require().distrust()
+        return StoreError(
+            f"the stores in `{self.path}` are damaged ({error}): they are rebuilt when the batch is tried again"
+        )
+
     def reader_check(self) -> None:
         """Free the places of readers that were killed."""
         self._require().reader_check()
@@ -171,6 +187,8 @@ class Disk:
                 break
             except lmdb.MapFullError:
                 environment.grow()
+            except DAMAGE as error:
+                raise self.distrust(error) from error
         self.held, self._raw = held, raw
 
     def _read_held(self) -> bytes | None:

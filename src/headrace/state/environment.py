@@ -7,7 +7,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -16,6 +16,7 @@ import lmdb
 from headrace.errors import StoreError
 from headrace.state.probe import is_readable
 from headrace.state.seal import SealFile, boot_id
+from headrace.state.table import DAMAGE
 
 MAP_SIZE: Final = 256 * 1024**3
 """Address space, not disk: the file grows as it is filled, and the map when it is full."""
@@ -43,13 +44,15 @@ class Environment:
         self.path = path
         self.is_fresh = False
         """Whether opening it found nothing, or nothing that could be trusted."""
+        self.is_suspect = False
+        """Whether something was read from it that cannot be right."""
         self.lost: str | None = None
         """Why what was there was thrown away."""
         self._key = key
         self._users: list[User] = []
         self._databases: dict[str, Any] = {}
         self._seal = SealFile(path, boot)
-        self._wrote = False
+        self._for_writing = False
         self._env: Any = self._start(map_size, reading)
         self._identity = self._file_identity()
 
@@ -98,7 +101,7 @@ class Environment:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is still the file at the path, in the process that opened it."""
+        """Whether this is open, and still the file at the path."""
         return self._env is not None and self._identity == self._file_identity()
 
     def suspend(self) -> None:
@@ -108,6 +111,18 @@ class Environment:
         if self._env is not None:
             self._env.close()
             self._env = None
+
+    def discard(self, reason: object) -> None:
+        """Throw the file away, because what is in it cannot be right; whoever uses it acquires a new one."""
+        logger.warning("local store `%s` is thrown away: %s", self.path, reason)
+        self.suspend()
+        with _guard(self.path):
+            self._wipe()
+
+    def distrust(self) -> None:
+        """Make sure that the file is thrown away before it is used again, in whatever process."""
+        self._seal.remove()
+        self.is_suspect = True
 
     def reader_check(self) -> int:
         """Free the places of readers that were killed; they would keep old pages from being used again."""
@@ -129,7 +144,7 @@ class Environment:
             self._seal.break_clean()
             yield txn
             txn.commit()
-        except lmdb.MapFullError:
+        except (lmdb.MapFullError, *DAMAGE):
             txn.abort()
             raise
         except lmdb.Error as error:
@@ -141,7 +156,6 @@ class Environment:
         self._seal.write()
 
     def _begin_write(self) -> Any:
-        self._wrote = True
         try:
             return self._env.begin(write=True)
         except lmdb.MapResizedError:
@@ -159,27 +173,37 @@ class Environment:
         self._env.set_mapsize(size)
 
     def databases(self, names: Iterable[str], *, create: bool = True) -> dict[str, Any]:
-        """The handles of databases; those that do not exist are made, or left out.
-
-        A handle is good only if the transaction that opened it was committed, so that is done apart from others.
-        """
+        """The handles of databases; those that do not exist are made, or left out."""
         missing = [name for name in names if name not in self._databases]
         if missing:
-            # Also to read: committing a reading transaction would not keep its handles (py-lmdb only resets it).
-            txn = self._begin_write() if create else self._env.begin(write=True)
-            opened: dict[str, Any] = {}
-            try:
-                for name in missing:
-                    with suppress(lmdb.NotFoundError):
-                        opened[name] = self._env.open_db(name.encode(), txn=txn, create=create)
-                txn.commit()
-            except lmdb.Error as error:
-                txn.abort()
-                raise self._explain(error) from error
-            self._databases.update(opened)
-            if create:
+            # A handle is good only if it was opened in a write transaction that was committed: one of its own.
+            opened, made = self._open_databases(missing, create)
+            self._databases |= opened
+            if made:
                 self._seal.write()
         return {name: self._databases[name] for name in names if name in self._databases}
+
+    def _open_databases(self, names: list[str], create: bool) -> tuple[dict[str, Any], bool]:
+        opened: dict[str, Any] = {}
+        made = False
+        txn = self._begin_write()
+        try:
+            for name in names:
+                try:
+                    opened[name] = self._env.open_db(name.encode(), txn=txn, create=False)
+                except lmdb.NotFoundError:
+                    if create:
+                        self._seal.break_clean()
+                        opened[name] = self._env.open_db(name.encode(), txn=txn, create=True)
+                        made = True
+            txn.commit()
+        except lmdb.Error as error:
+            txn.abort()
+            raise self._explain(error) from error
+        except BaseException:
+            txn.abort()
+            raise
+        return opened, made
 
     def names(self) -> list[str]:
         """The names of all databases there are."""
@@ -194,7 +218,7 @@ class Environment:
         if self._env is None:
             return
         try:
-            if self._wrote and self.is_current:
+            if self._for_writing and self.is_current:
                 with self._alone():
                     self._env.sync(True)
                     self._seal.write(clean=True)
@@ -251,6 +275,7 @@ def acquire(
     if found is None:
         found = _open[key] = Environment(path, key, map_size, boot or boot_id(), reading)
     found._users.append(user)
+    found._for_writing |= not reading
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from headrace.state.backend import Entry, Marks
 from headrace.state.index import KeyIndex
@@ -53,6 +53,10 @@ class LmdbBackend:
         self.base_marks = Marks()
         self.get = self.overlay.__getitem__
         self.put = self.overlay.__setitem__
+
+    def put_many(self, entries: Iterable[Entry]) -> None:
+        """Put each (key, value)."""
+        self.overlay.update(entries)
 
     def delete(self, key: bytes, /) -> None:
         """Remove an entry, if it is there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from headrace.state.backend import Entry, Marks
 from headrace.state.index import KeyIndex
@@ -29,6 +29,10 @@ class MemoryBackend:
         self.marks = Marks()
         self.get = self._data.get
         self.put = self._data.__setitem__
+
+    def put_many(self, entries: Iterable[Entry]) -> None:
+        """Put each (key, value)."""
+        self._data.update(entries)
 
     def delete(self, key: bytes, /) -> None:
         """Remove an entry, if it is there."""

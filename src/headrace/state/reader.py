@@ -52,7 +52,7 @@ class LocalReader:
         self.stamp: Stamp | None = None
         """The commit that is being read."""
         self._specs = {spec.name: spec for spec in stores}
-        self._backends = {name: TableBackend(Table(name, self._bind)) for name in self._specs}
+        self._backends = {name: TableBackend(Table(name, self._bind, self._distrust)) for name in self._specs}
         self._environment: Environment | None = None
         self._txn: Any = None
         self._closed = False
@@ -110,6 +110,11 @@ class LocalReader:
             backend.table.txn = self._txn
             if backend.table.db is not None:
                 backend.marks.take(backend.table.read_marks())
+
+    def _distrust(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"the stores in `{self.path}` are damaged ({error}): they are rebuilt by their task"
+        )
 
     def _release(self) -> None:
         if self._environment is not None:

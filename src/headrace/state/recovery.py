@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
@@ -10,8 +11,9 @@ import msgspec
 
 from headrace.errors import OffsetOutOfRangeError
 from headrace.state.disk import Disk
-from headrace.state.replay import replay
+from headrace.state.replay import replay_many
 from headrace.state.stamps import Accepted, Held, ReadChangelog, Recovery, Stamp, layout
+from headrace.state.table import DAMAGE
 from headrace.topology.stores import StoreSpec
 
 # A catch-up is written to disk in portions of this size, and goes on from there after a crash.
@@ -45,6 +47,14 @@ class Recoverer:
     def recover(self, accepted: Accepted, read_changelog: ReadChangelog) -> Recovery:
         """Bring the stores to what is accepted."""
         started = time.perf_counter()
+        try:
+            kind, records, size = self._recover(accepted, read_changelog)
+        except (*DAMAGE, msgspec.DecodeError, struct.error) as error:
+            self._disk.discard(error)
+            kind, records, size = self._recover(accepted, read_changelog)
+        return Recovery(kind, records, size, time.perf_counter() - started)
+
+    def _recover(self, accepted: Accepted, read_changelog: ReadChangelog) -> tuple[_Kind, int, int]:
         disk = self._disk
         kind, ends = self._go_back(disk.open(), accepted)
         ends = self._drop_outdated(ends)
@@ -64,7 +74,7 @@ class Recoverer:
             kind = "empty"
         disk.bind()
         disk.load_marks()
-        return Recovery(kind, records, size, time.perf_counter() - started)
+        return kind, records, size
 
     def held(self, stamp: Stamp | None) -> Held:
         """What is held after a commit: to be completed with its base or its ends."""
@@ -129,12 +139,9 @@ class Recoverer:
             start = reached.get(name, 0)
             if name not in self._specs or start >= end:
                 continue
-            apply = replay(self._specs[name], disk.backends[name])
+            apply = replay_many(self._specs[name], disk.backends[name])
             for chunk in read_changelog(name, start, end):
-                for key, value, timestamp in zip(chunk.keys, chunk.values, chunk.timestamps, strict=True):
-                    if key is not None:
-                        apply(key, value, timestamp)
-                        unwritten_size += len(key) + (0 if value is None else len(value))
+                unwritten_size += apply(chunk.keys, chunk.values, chunk.timestamps)
                 unwritten += len(chunk.keys)
                 if len(chunk.offsets):
                     reached[name] = int(chunk.offsets[-1]) + 1

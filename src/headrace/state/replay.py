@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from operator import add
+from typing import TypeAlias, cast
+
 from headrace.state.backend import Backend
 from headrace.state.base import Changelog, pack_timestamp
 from headrace.state.key_schema import split_session_key, split_window_key
 from headrace.state.segments import Segments
 from headrace.topology.stores import StoreSpec
+
+ReplayMany: TypeAlias = Callable[[Sequence[bytes | None], Sequence[bytes | None], Sequence[int]], int]
 
 
 def replay_key_value(backend: Backend) -> Changelog:
@@ -72,3 +78,26 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
             return replay_window(segments, timestamped=spec.kind == "timestamped_window")
         case "session":
             return replay_session(Segments(backend, spec.retention_ms))
+
+
+def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:
+    """`replay` for columns of records; returns their size in bytes. Records without a key are not of a store."""
+    apply = replay(spec, backend)
+    timestamped = spec.kind == "timestamped_key_value"
+
+    def apply_many(
+        keys: Sequence[bytes | None], values: Sequence[bytes | None], timestamps: Sequence[int]
+    ) -> int:
+        if spec.kind in ("key_value", "timestamped_key_value") and None not in keys and None not in values:
+            plain = cast("Sequence[bytes]", values)
+            stored = map(add, map(pack_timestamp, timestamps), plain) if timestamped else plain
+            backend.put_many(zip(cast("Sequence[bytes]", keys), stored, strict=True))
+            return sum(map(len, cast("Sequence[bytes]", keys))) + sum(map(len, plain))
+        size = 0
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            if key is not None:
+                apply(key, value, timestamp)
+                size += len(key) + (0 if value is None else len(value))
+        return size
+
+    return apply_many

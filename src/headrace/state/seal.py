@@ -94,6 +94,10 @@ class SealFile:
         finally:
             os.close(seal)
 
+    def remove(self) -> None:
+        """Without a seal, nobody trusts the file."""
+        self._path.unlink(missing_ok=True)
+
     def break_clean(self) -> None:
         """Before the first write after a clean close: a power cut must not find the clean seal on disk."""
         seal = self.read()

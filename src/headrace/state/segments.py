@@ -73,11 +73,11 @@ class ReadSegments:
 class Segments(ReadSegments):
     """Segmented bytes over a backend, for reading and writing."""
 
-    __slots__ = ("_delete_entry", "_put_entry", "_truncate")
+    __slots__ = ("_delete_entry", "_truncate", "put_entry")
 
     def __init__(self, backend: Backend, retention_ms: int) -> None:
         super().__init__(backend, retention_ms)
-        self._put_entry = backend.put
+        self.put_entry = backend.put
         self._delete_entry = backend.delete
         self._truncate = backend.truncate
 
@@ -94,13 +94,13 @@ class Segments(ReadSegments):
         if value is None:
             self._delete_entry(segment_prefix(segment) + raw)
         else:
-            self._put_entry(segment_prefix(segment) + raw, value)
+            self.put_entry(segment_prefix(segment) + raw, value)
 
     def close(self, reason: str) -> None:
         """Make every later use raise StoreError."""
         super().close(reason)
         nothing = NoBackend(reason)
-        self._put_entry, self._delete_entry, self._truncate = nothing.put, nothing.delete, nothing.truncate
+        self.put_entry, self._delete_entry, self._truncate = nothing.put, nothing.delete, nothing.truncate
         self.marks = nothing.marks
 
     def _advance(self, timestamp: int) -> None:

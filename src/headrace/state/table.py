@@ -26,6 +26,9 @@ LONGEST: Final = 500
 _END: Final = b"\x02"
 _BUCKET: Final = LONGEST + 1
 
+DAMAGE: Final = (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.PanicError)
+"""What LMDB says of a file in which something cannot be right."""
+
 _marks = Struct(">qqq")
 _bucket = msgspec.msgpack.Decoder(list[tuple[bytes, bytes]])
 _rest = itemgetter(0)
@@ -65,11 +68,14 @@ def place(key: bytes) -> bytes:
 class Table:
     """Reads one store's entries in a read transaction that its owner binds, now or when it is first needed."""
 
-    __slots__ = ("_bind", "db", "name", "txn")
+    __slots__ = ("_bind", "_distrust", "db", "name", "txn")
 
-    def __init__(self, name: str, bind: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, bind: Callable[[], None], distrust: Callable[[Exception], StoreError]
+    ) -> None:
         self.name = name
         self._bind = bind
+        self._distrust = distrust
         self.db: Any = None
         self.txn: Any = None
 
@@ -88,6 +94,8 @@ class Table:
         except AttributeError:
             self._bind()
             return self.get(key)
+        except lmdb.Error as error:
+            raise self._distrust(error) from error
         return found
 
     def range(self, low: bytes | None, high: bytes | None, reverse: bool = False) -> Iterator[Entry]:
@@ -137,7 +145,7 @@ class Table:
                     return
                 yield key, value
         except lmdb.Error as error:
-            raise self._outlived() from error
+            raise (self._distrust(error) if isinstance(error, DAMAGE) else self._outlived()) from error
         finally:
             cursor.close()
 
@@ -170,7 +178,7 @@ class Table:
                     return
                 yield key, value
         except lmdb.Error as error:
-            raise self._outlived() from error
+            raise (self._distrust(error) if isinstance(error, DAMAGE) else self._outlived()) from error
         finally:
             cursor.close()
 

@@ -20,6 +20,7 @@ from headrace.state.base import (
 from headrace.state.key_schema import (
     MAX_SEQUENCE,
     MAX_TIME,
+    segment_prefix,
     split_window_key,
     upper_range,
     window_end,
@@ -75,9 +76,14 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
     def fetch_raw(self, raw_key: bytes, start: int) -> V | None:
         """The value of one window, with a key from `encode_key`."""
         segments = self._segments
+        marks = segments.marks
         try:
-            raw = segments.get(raw_key + window_suffix(start, segments.marks.sequence), start)
-        except struct.error:
+            if start <= marks.stream_time - segments.retention:
+                return None
+            raw = segments.get_entry(
+                segment_prefix(start // segments.interval) + raw_key + window_suffix(start, marks.sequence)
+            )
+        except (struct.error, TypeError):
             if isinstance(start, int):
                 return None
             raise self._bad_time(start) from None
@@ -194,13 +200,19 @@ class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
         self, raw_key: bytes, start: int, stored: bytes | None, logged: bytes | None, time: int | None
     ) -> None:
         segments = self._segments
+        marks = segments.marks
         if self._duplicates:
-            segments.marks.sequence = (segments.marks.sequence + 1) & MAX_SEQUENCE
+            marks.sequence = (marks.sequence + 1) & MAX_SEQUENCE
         try:
-            raw = raw_key + window_suffix(start, segments.marks.sequence)
+            raw = raw_key + window_suffix(start, marks.sequence)
         except struct.error:
             raise self._bad_time(start) from None
-        if stored is not None or not self._duplicates:
+        if stored is not None and start <= marks.stream_time and not self._duplicates:
+            # What `segments.put` does, without the call: this is the way of nearly all puts.
+            segment = start // segments.interval
+            if segment >= marks.floor:
+                segments.put_entry(segment_prefix(segment) + raw, stored)
+        elif stored is not None or not self._duplicates:
             segments.put(raw, start, stored)
         if self._log is not None:
             self._log(raw, logged, self._now() if time is None else time)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import itemgetter
+from operator import eq
 from struct import Struct
 from typing import Any, TypeAlias
 
@@ -13,51 +13,72 @@ from headrace.state.key_schema import segment_prefix
 from headrace.state.lmdb import LmdbBackend
 from headrace.state.table import KEY, LONGEST, MARKS, change_bucket, pack_marks, place
 
-UndoEntries: TypeAlias = list[tuple[bytes, bytes | None]]
-"""LMDB keys and the values they had (None: there was none)."""
+Undo: TypeAlias = tuple[list[bytes], list[bytes | None]]
+"""LMDB keys, and the values they had (None: there was none)."""
 
 # Whole pages: 16 of them less one header, so that nothing is wasted and a free place is found easily.
 _UNDO_ROW = 16 * 4096 - 16
 _LEAST_SWEEP = 10_000
 
 _row = Struct(">I").pack
-_undo_decoder = msgspec.msgpack.Decoder(dict[str, UndoEntries])
+_undo_decoder = msgspec.msgpack.Decoder(dict[str, Undo])
 
 
-def write_changes(txn: Any, db: Any, backend: LmdbBackend) -> UndoEntries:
-    """Write what a backend has changed; returns what undoes it."""
-    puts: list[tuple[bytes, bytes]] = []
-    deletes: list[bytes] = []
-    undo: UndoEntries = []
-    get = txn.get
-    for key, value in _stored(txn, db, backend):
-        old = get(key, None, db)
-        if old == value:
-            continue
-        undo.append((key, old))
-        if value is None:
-            deletes.append(key)
-        else:
-            puts.append((key, value))
-    with txn.cursor(db) as cursor:
-        cursor.putmulti(puts)
-    for key in deletes:
-        txn.delete(key, db=db)
-    return undo
+def write_changes(txn: Any, db: Any, backend: LmdbBackend, *, undo: bool) -> Undo | None:
+    """Write what a backend has changed; returns what undoes it, if that is asked for.
 
-
-def _stored(txn: Any, db: Any, backend: LmdbBackend) -> Iterable[tuple[bytes, bytes | None]]:
-    if backend.marks != backend.base_marks:
-        yield MARKS, pack_marks(backend.marks)
-    buckets: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
+    Tens of thousands of entries are usual, so this goes column by column: C loops where there is a choice.
+    """
+    overlay = backend.overlay
     # In the order of the keys, LMDB finds its place at once.
-    for key, value in sorted(backend.overlay.items(), key=itemgetter(0)):
-        if len(key) <= LONGEST:
-            yield KEY + key, value
-        else:
+    keys = sorted(overlay)
+    values: list[bytes | None] = [overlay[key] for key in keys]
+    if keys and max(map(len, keys)) > LONGEST:
+        stored, values = _in_buckets(txn, db, keys, values)
+    else:
+        stored = [KEY + key for key in keys]
+    if backend.marks != backend.base_marks:
+        stored.append(MARKS)
+        values.append(pack_marks(backend.marks))
+    if not undo:
+        _write(txn, db, stored, values)
+        return None
+    get = txn.get
+    olds: list[bytes | None] = [get(key, None, db) for key in stored]
+    if any(map(eq, values, olds)):
+        kept = [i for i, (value, old) in enumerate(zip(values, olds, strict=True)) if value != old]
+        stored, values, olds = [stored[i] for i in kept], [values[i] for i in kept], [olds[i] for i in kept]
+    _write(txn, db, stored, values)
+    return stored, olds
+
+
+def _in_buckets(
+    txn: Any, db: Any, keys: list[bytes], values: list[bytes | None]
+) -> tuple[list[bytes], list[bytes | None]]:
+    """The same changes by LMDB key, for when some keys are longer than LMDB takes."""
+    changes: dict[bytes, bytes | None] = {}
+    buckets: dict[bytes, list[tuple[bytes, bytes | None]]] = {}
+    for key, value in zip(keys, values, strict=True):
+        if len(key) > LONGEST:
             buckets.setdefault(place(key), []).append((key, value))
-    for stored, changes in buckets.items():
-        yield stored, change_bucket(txn.get(stored, None, db), changes)
+        else:
+            changes[place(key)] = value
+    for stored, inside in buckets.items():
+        changes[stored] = change_bucket(txn.get(stored, None, db), inside)
+    return list(changes), list(changes.values())
+
+
+def _write(txn: Any, db: Any, stored: list[bytes], values: list[bytes | None]) -> None:
+    entries: Iterable[tuple[bytes, bytes | None]] = zip(stored, values, strict=True)
+    if None in values:
+        deleted = [key for key, value in zip(stored, values, strict=True) if value is None]
+        entries = [(key, value) for key, value in entries if value is not None]
+    else:
+        deleted = []
+    with txn.cursor(db) as cursor:
+        cursor.putmulti(entries)
+    for key in deleted:
+        txn.delete(key, db=db)
 
 
 def sweep(txn: Any, db: Any, floor: int, most: int) -> int:
@@ -79,7 +100,7 @@ def sweep(txn: Any, db: Any, floor: int, most: int) -> int:
     return swept
 
 
-def write_undo(txn: Any, db: Any, undo: dict[str, UndoEntries]) -> None:
+def write_undo(txn: Any, db: Any, undo: dict[str, Undo]) -> None:
     """Keep what undoes a commit, in place of that of the commit before."""
     txn.drop(db, delete=False)
     data = msgspec.msgpack.encode(undo)
@@ -87,15 +108,11 @@ def write_undo(txn: Any, db: Any, undo: dict[str, UndoEntries]) -> None:
         txn.put(_row(number), data[start : start + _UNDO_ROW], append=True, db=db)
 
 
-def read_undo(txn: Any, db: Any) -> dict[str, UndoEntries]:
+def read_undo(txn: Any, db: Any) -> dict[str, Undo]:
     """What undoes the last commit."""
     return _undo_decoder.decode(b"".join(value for _, value in txn.cursor(db)))
 
 
-def take_back(txn: Any, db: Any, entries: UndoEntries) -> None:
+def take_back(txn: Any, db: Any, undo: Undo) -> None:
     """Give LMDB keys the values they had."""
-    with txn.cursor(db) as cursor:
-        cursor.putmulti([(key, old) for key, old in entries if old is not None])
-    for key, old in entries:
-        if old is None:
-            txn.delete(key, db=db)
+    _write(txn, db, *undo)
