@@ -40,11 +40,20 @@ class ProcessorContext(Protocol[KOut, VOut]):
         """Where the current record came from; None inside a punctuator."""
         ...
 
-    def get_state_store(self, name: str) -> Any: ...
+    def get_state_store(self, name: str) -> Any:
+        """A store that is connected to this processor, or a global one (to be read only)."""
+        ...
 
     def schedule(
         self, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
-    ) -> Cancellable: ...
+    ) -> Cancellable:
+        """Call `callback(time)` again and again.
+
+        By stream time it fires when a record moves the time of the task past a multiple of the interval, the first
+        time with the first record. By the wall clock it fires one interval from now at the earliest. What was
+        missed is not made up for. What `init` schedules keeps its due time over a restart.
+        """
+        ...
 
     def forward(self, record: Record[KOut, VOut], child: str | None = None) -> None:
         """Hand a record to all children, or to the named one."""
@@ -54,12 +63,37 @@ class ProcessorContext(Protocol[KOut, VOut]):
         """Ask for a commit soon."""
         ...
 
-    def current_stream_time_ms(self) -> int: ...
-    def current_system_time_ms(self) -> int: ...
+    def current_stream_time_ms(self) -> int:
+        """The highest timestamp that this task has seen; -1 before the first record."""
+        ...
+
+    def current_system_time_ms(self) -> int:
+        """The wall clock: inside a batch it stands still."""
+        ...
 
 
 class Processor(Generic[KIn, VIn, KOut, VOut]):
-    """A user's own step. Make one per task: pass the class, or a function that returns a new one."""
+    """A user's own step. Make one per task: pass the class, or a function that returns a new one.
+
+    What must outlive a restart belongs into a store, not into an attribute.
+
+    >>> from headrace import Processor, StreamsBuilder, key_value_store
+    >>> from headrace.testing import TopologyTestDriver
+    >>> class Number(Processor[str, str, str, str]):
+    ...     def process(self, record):
+    ...         seen = self.context.get_state_store("seen")
+    ...         count = (seen.get(record.key) or 0) + 1
+    ...         seen.put(record.key, count)
+    ...         self.context.forward(record.with_value(f"{count}. {record.value}"))
+    >>> builder = StreamsBuilder()
+    >>> seen = key_value_store("seen", key=str, value=int)
+    >>> builder.stream("in", value=str).process(Number, stores=[seen], value=str).to("out")
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.input("in").pipe("a", "apple")
+    ...     driver.input("in").pipe("a", "pear")
+    ...     driver.output("out").read_values()
+    ['1. apple', '2. pear']
+    """
 
     context: ProcessorContext[KOut, VOut]
 

@@ -23,9 +23,11 @@ class SerdePair(NamedTuple):
 
 def node_serdes(node: SourceNode | SinkNode, config: StreamsConfig) -> SerdePair:
     """The serdes of a source or sink; MissingSerdeError names the node and the fix."""
-    verb = "reads" if isinstance(node, SourceNode) else "writes"
-    topics = ", ".join(node.topics) if isinstance(node, SourceNode) else node.topic
-    what = f"which {verb} `{topics}`" if topics else f"which {verb} topics chosen per record"
+    if isinstance(node, SourceNode):
+        names = ", ".join(f"`{topic}`" for topic in node.topics)
+        what = f"in {names or 'the topics of a pattern'} is read"
+    else:
+        what = f"for {f'`{node.topic}`' if node.topic else 'a topic chosen per record'} is written"
     return SerdePair(
         _found(node.key, config.default_key, "key", what, node.name, node.origin),
         _found(node.value, config.default_value, "value", what, node.name, node.origin),
@@ -34,7 +36,7 @@ def node_serdes(node: SourceNode | SinkNode, config: StreamsConfig) -> SerdePair
 
 def store_serdes(spec: StoreSpec, config: StreamsConfig) -> StoreSpec:
     """The same store with both serdes filled in."""
-    what = f"of the store `{spec.name}`"
+    what = f"in the store `{spec.name}` is written"
     return replace(
         spec,
         key=_found(spec.key, config.default_key, "key", what, None, spec.origin),
@@ -57,7 +59,7 @@ def _found(
     found = resolve(serde, None if default is None else serde_for(default))
     if found is None:
         raise MissingSerdeError(
-            f"nothing says how the {part} {what} is written: pass `{part}=` with its type, "
+            f"nothing says how a {part} {what}: pass `{part}=` with its type, "
             f"or set `default_{part}` in the configuration",
             node=node,
             origin=origin,

@@ -154,7 +154,7 @@ def test_a_topic_without_a_serde_fails_when_the_driver_starts() -> None:
     builder = StreamsBuilder()
     builder.stream("in").to("out")
     with pytest.raises(
-        MissingSerdeError, match="nothing says how the value which reads `in` is written"
+        MissingSerdeError, match="nothing says how a value in `in` is read"
     ) as raised:
         TopologyTestDriver(builder.build())
     assert raised.value.node == "KSTREAM-SOURCE-0000000000"

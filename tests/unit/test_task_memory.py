@@ -87,6 +87,31 @@ def test_a_restored_task_knows_what_is_late() -> None:
     assert later.snapshot() is None, "nothing has changed since the snapshot that it was restored from"
 
 
+def test_what_a_quiet_partition_has_seen_is_not_forgotten() -> None:
+    seen: list[int] = []
+
+    def extract(record: Record[str, str], highest: int) -> int:
+        seen.append(highest)
+        return record.timestamp
+
+    builder = StreamsBuilder()
+    builder.stream("in", value=str, timestamp_extractor=extract).to("out")
+
+    def run(task: StreamTask, partition: int, timestamp: int) -> bytes | None:
+        task.process([Chunk("in", partition, [0], [timestamp], [b"k"], [b"v"])])
+        return task.snapshot()
+
+    snapshot = run(make(builder.build()), 0, 100)
+    for partition, timestamp in ((1, 50), (2, 60)):
+        task = make(builder.build())
+        task.restore(snapshot)
+        snapshot = run(task, partition, timestamp)
+    last = make(builder.build())
+    last.restore(snapshot)
+    run(last, 0, 1)
+    assert seen == [-1, -1, -1, 100]
+
+
 def test_a_failed_batch_can_be_taken_back() -> None:
     task = make(windowed(), n=window_store())
     feed(task, 5)

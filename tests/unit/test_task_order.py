@@ -185,6 +185,28 @@ def test_an_extractor_that_raises_stops_the_task_whatever_the_handlers_say() -> 
     assert raised.value.metadata == RecordMetadata("a", 3, 7)
 
 
+def test_a_repartition_topic_is_shown_under_its_full_name_and_the_tasks_partition() -> None:
+    seen: list[Any] = []
+
+    def look(key: str, value: str, metadata: RecordMetadata) -> str:
+        seen.append(metadata)
+        return "out"
+
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).repartition(name="r").to(look)
+    task = StreamTask(
+        builder.build().sub_topologies()[1],
+        TaskId(1, 3),
+        application_id="app",
+        stores={},
+        output=Output(),
+        config=CONFIG,
+        clock=lambda: 0,
+    )
+    task.process([chunk("r-repartition", 0, [(1, "x")]), chunk("r-repartition", 1, [(2, "y")], first=5)])
+    assert seen == [("app-r-repartition", 3, 0), ("app-r-repartition", 3, 5)]
+
+
 def test_metadata_names_partition_and_offset_even_when_partitions_were_merged() -> None:
     seen: list[Any] = []
 

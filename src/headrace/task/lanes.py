@@ -18,9 +18,23 @@ from headrace.record import NO_HEADERS, Headers
 
 
 class Rows:
-    """Records of one topic, as columns, with a way to find out where each came from."""
+    """Records of one topic, as columns, with a way to find out where each came from.
 
-    __slots__ = ("_chunks", "_order", "_starts", "headers", "keys", "timestamps", "topic", "values")
+    Of a repartition topic a host may hand in each upstream task's share as a partition of its own; for users its
+    topic has the full name, and its partition is the task's (`partition`).
+    """
+
+    __slots__ = (
+        "_chunks",
+        "_order",
+        "_starts",
+        "headers",
+        "keys",
+        "partition",
+        "timestamps",
+        "topic",
+        "values",
+    )
 
     def __init__(
         self,
@@ -32,6 +46,7 @@ class Rows:
         headers: Sequence[Headers] | None,
     ) -> None:
         self.topic = chunks[0].topic
+        self.partition: int | None = None
         self.keys = keys
         self.values = values
         self.timestamps = timestamps
@@ -65,14 +80,14 @@ class Rows:
     def place(self, row: int) -> tuple[int, int]:
         """Partition and offset of a record. Asked seldom, so not worth a column."""
         if self._order is None:
-            chunk = self._chunks[0]
-            return chunk.partition, chunk.offsets[row]
-        if not self._starts:
-            self._starts = [0, *accumulate(len(chunk) for chunk in self._chunks)]
-        place = self._order[row]
-        number = bisect_right(self._starts, place) - 1
-        chunk = self._chunks[number]
-        return chunk.partition, chunk.offsets[place - self._starts[number]]
+            chunk, place = self._chunks[0], row
+        else:
+            if not self._starts:
+                self._starts = [0, *accumulate(len(chunk) for chunk in self._chunks)]
+            number = bisect_right(self._starts, self._order[row]) - 1
+            chunk, place = self._chunks[number], self._order[row] - self._starts[number]
+        partition = chunk.partition if self.partition is None else self.partition
+        return partition, int(chunk.offsets[place])
 
     def __len__(self) -> int:
         return len(self.timestamps)

@@ -49,14 +49,14 @@ class Memory:
                 found.value = self._restored[name]
         return found
 
-    def discard(self, name: str) -> None:
-        self._cells.pop(name, None)
-
     def snapshot(self) -> bytes | None:
         """All values that differ from their default, or None when nothing changed since the last snapshot."""
-        data = _encoder.encode(
-            {name: cell.value for name, cell in self._cells.items() if cell.value != cell.default}
-        )
+        # A restored value whose cell nobody has asked for yet (a partition without records) must not get lost.
+        values = {name: value for name, value in self._restored.items() if name not in self._cells}
+        for name, cell in self._cells.items():
+            if cell.value != cell.default:
+                values[name] = cell.value
+        data = _encoder.encode(values)
         if data == self._last:
             return None
         self._last = data

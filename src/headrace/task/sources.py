@@ -19,7 +19,9 @@ from headrace.topology.nodes import SourceNode
 
 
 class Source:
-    """One source node of a task. `order` breaks ties between sources."""
+    """One source node of a task. `order` breaks ties between sources; `internal` is the topic and partition that
+    users see of a repartition topic.
+    """
 
     def __init__(
         self,
@@ -31,6 +33,7 @@ class Source:
         failures: Failures,
         memory: Memory,
         time: Cell | None,
+        internal: tuple[str, int] | None,
     ) -> None:
         self.node = node
         self.order = order
@@ -39,6 +42,7 @@ class Source:
         self._position = position
         self._failures = failures
         self._memory = memory
+        self._internal = internal
         self.accept_ready = forward if time is None else self._timed(time)
         """Advances the task's time, if anybody asks for it, and forwards."""
         self.accept = self._reading()
@@ -51,9 +55,11 @@ class Source:
         if self.node.timestamp_extractor is not None:
             return [[self._extract(Rows.of(chunk), chunk.partition) for chunk in part] for part in partitions]
         parts = [sequence for chunks in partitions for sequence in sequences(chunks)]
-        if len(parts) == 1:
-            return [[Lane.of(Rows.of(chunk)) for chunk in parts[0]]]
-        return [[Lane.of(Rows.merged(parts))]]
+        many = [Rows.of(chunk) for chunk in parts[0]] if len(parts) == 1 else [Rows.merged(parts)]
+        if self._internal is not None:
+            for rows in many:
+                rows.topic, rows.partition = self._internal
+        return [[Lane.of(rows) for rows in many]]
 
     def run(self, lane: Lane) -> None:
         """The tight loop, for tasks in which nobody asks for the task's time."""

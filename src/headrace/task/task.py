@@ -179,7 +179,10 @@ class StreamTask:
             elif isinstance(node, SourceNode):
                 serdes, forward = node_serdes(node, config), fan_out(tuple(children.values()))
                 time = self._time if self._timed else None
-                parts = (self._position, self._failures, self._memory, time)
+                internal = None
+                if node.repartition:
+                    internal = (f"{self.application_id}-{node.topics[0]}", self.task_id.partition)
+                parts = (self._position, self._failures, self._memory, time, internal)
                 sources.append(Source(node, count - len(sources) - 1, serdes, forward, *parts))
             else:
                 context = TaskNode(

@@ -10,25 +10,14 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import StoreError
 from headrace.log.base import Chunk
-from headrace.origin import caller
 from headrace.record import Headers, TaskId
 from headrace.resolve import check_serdes
-from headrace.state import (
-    Changelog,
-    KeyValueStore,
-    MemoryBackend,
-    SessionStore,
-    Store,
-    TimestampedKeyValueStore,
-    TimestampedWindowStore,
-    WindowStore,
-)
+from headrace.state import Changelog, MemoryBackend, Store
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
+from headrace.testing.getters import StoreGetters
 from headrace.testing.serdes import TopicSerdes
-from headrace.testing.stores import plain
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
 from headrace.topology.nodes import SourceNode, SubTopology
 from headrace.topology.stores import StoreSpec
@@ -37,7 +26,7 @@ from headrace.topology.topology import Topology
 RawRecord = tuple[bytes | None, bytes | None, int, Headers]
 
 
-class TopologyTestDriver:
+class TopologyTestDriver(StoreGetters):
     """Runs a topology without Spark, Kafka or threads: pipe records in, read what comes out, look into stores.
 
     All sub-topologies run as one task with one partition, repartition topics loop straight back, and the wall clock
@@ -152,40 +141,9 @@ class TopologyTestDriver:
 
     # stores ---------------------------------------------------------------------------------------------------------
 
-    def store(self, name: str) -> Any:
-        """A store by name, with plain values; raises StoreError when there is none."""
-        return plain(self._found(name))
-
-    def get_state_store(self, name: str) -> Any:
-        """A store by name, as processors see it."""
-        return self._found(name)
-
     def get_all_state_stores(self) -> Mapping[str, Store]:
         """Every store by name, as processors see them."""
         return MappingProxyType({**self._stores, **self._global_stores})
-
-    def get_key_value_store(self, name: str) -> Any:
-        """A key-value store with plain values, whether it keeps timestamps or not."""
-        return plain(self._of_kind(name, KeyValueStore, TimestampedKeyValueStore))
-
-    def get_timestamped_key_value_store(self, name: str) -> TimestampedKeyValueStore[Any, Any]:
-        """A key-value store with values and timestamps."""
-        found: TimestampedKeyValueStore[Any, Any] = self._of_kind(name, TimestampedKeyValueStore)
-        return found
-
-    def get_window_store(self, name: str) -> Any:
-        """A window store with plain values, whether it keeps timestamps or not."""
-        return plain(self._of_kind(name, WindowStore, TimestampedWindowStore))
-
-    def get_timestamped_window_store(self, name: str) -> TimestampedWindowStore[Any, Any]:
-        """A window store with values and timestamps."""
-        found: TimestampedWindowStore[Any, Any] = self._of_kind(name, TimestampedWindowStore)
-        return found
-
-    def get_session_store(self, name: str) -> SessionStore[Any, Any]:
-        """A session store."""
-        found: SessionStore[Any, Any] = self._of_kind(name, SessionStore)
-        return found
 
     # life -----------------------------------------------------------------------------------------------------------
 
@@ -292,20 +250,3 @@ class TopologyTestDriver:
             if taken.repartition or self._serdes.source(taken.topic) is not None:
                 for record in records:
                     self._feed(taken.topic, record)
-
-    def _found(self, name: str) -> Any:
-        stores = self.get_all_state_stores()
-        if name not in stores:
-            known = ", ".join(f"`{store}`" for store in sorted(stores)) or "none"
-            raise StoreError(f"there is no store `{name}`; the topology has: {known}", origin=caller())
-        return stores[name]
-
-    def _of_kind(self, name: str, *kinds: type[Any]) -> Any:
-        found = self._found(name)
-        if not isinstance(found, kinds):
-            wanted = " or ".join(f"`{kind.__name__}`" for kind in kinds)
-            raise StoreError(
-                f"the store `{name}` is a `{type(found).__name__}`, not a {wanted}: use its own getter, or `store`",
-                origin=caller(),
-            )
-        return found
