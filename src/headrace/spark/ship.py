@@ -36,6 +36,8 @@ class ModuleRef:
     module: str
     attribute: str
     file: str | None
+    root: str | None = None
+    """The folder from which this host imports the module; the planner and local workers look there too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,11 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         name = stem
     spec = getattr(module, "__spec__", None)
     packaged = "." in name or (spec is not None and spec.submodule_search_locations is not None)
-    return ModuleRef(name, attribute, None if packaged or file is None else str(Path(file).resolve()))
+    if file is None:
+        return ModuleRef(name, attribute, None)
+    path = Path(file).resolve()
+    root = path.parents[name.count(".") + (path.stem == "__init__")]
+    return ModuleRef(name, attribute, None if packaged else str(path), str(root))
 
 
 def _local(file: str) -> tuple[str, ...]:
@@ -106,6 +112,8 @@ def resolve(topology: ModuleRef | Topology) -> Topology:
     if isinstance(topology, Topology):
         return topology
     os.environ[IN_WORKER] = "1"
+    if topology.root is not None and topology.root not in sys.path and Path(topology.root).is_dir():
+        sys.path.append(topology.root)
     module = importlib.import_module(topology.module)
     found: Any = getattr(module, topology.attribute)
     return cast(Topology, found)
