@@ -9,7 +9,8 @@ from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, Times
 from headrace.state.memory import MemoryBackend
 from headrace.state.replay import replay
 from headrace.state.session import ReadOnlySessionStore, SessionStore
-from headrace.state.window import ReadOnlyWindowStore, TimestampedWindowStore, WindowStore
+from headrace.state.window import TimestampedWindowStore, WindowStore
+from headrace.state.window_view import ReadOnlyWindowStore
 
 __all__ = [
     "Backend",

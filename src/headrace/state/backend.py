@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, cast
 
 from headrace.errors import StoreError
 
@@ -66,14 +66,24 @@ class Backend(ReadBackend, Protocol):
         ...
 
 
+class _NoMarks:
+    def __init__(self, refuse: Callable[[], StoreError]) -> None:
+        self._refuse = refuse
+
+    def __getattr__(self, name: str) -> int:
+        raise self._refuse()
+
+
 class NoBackend:
     """Stands in for the backend of a closed store, so that an open one need not check on every call."""
 
     __slots__ = ("_reason", "marks")
 
+    marks: Marks
+
     def __init__(self, reason: str) -> None:
         self._reason = reason
-        self.marks = Marks()
+        self.marks = cast("Marks", _NoMarks(self._refuse))
 
     def _refuse(self) -> StoreError:
         return StoreError(self._reason)

@@ -10,7 +10,7 @@ import lmdb
 import msgspec
 
 from headrace.errors import StoreError
-from headrace.state import environment as environments
+from headrace.state import sharing
 from headrace.state.environment import Environment
 from headrace.state.lmdb import LmdbBackend
 from headrace.state.stamps import Held, decode_held, encode_held
@@ -163,7 +163,7 @@ class Disk:
         """Give the environment back; if nobody else in this process uses it, it is closed cleanly."""
         self.unbind()
         if self._environment is not None:
-            environments.release(self._environment, self)
+            sharing.release(self._environment, self)
             self._environment = None
 
     def refuse(self, reason: str) -> None:
@@ -208,9 +208,7 @@ class Disk:
         if self._environment is not None and not self._environment.is_current:
             self.close()
         if self._environment is None:
-            self._environment = environments.acquire(
-                self.path, self, map_size=self._map_size, boot=self._boot
-            )
+            self._environment = sharing.acquire(self.path, self, map_size=self._map_size, boot=self._boot)
         return self._environment
 
     def _overtaken(self) -> StoreError:

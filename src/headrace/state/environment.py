@@ -1,4 +1,4 @@
-"""LMDB environments of local stores: one per process and path, reopened after a fork, checked before use."""
+"""An LMDB environment of local stores: checked before use, with its databases, its map and its seal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import lmdb
 
 from headrace.errors import StoreError
 from headrace.state.probe import is_readable
-from headrace.state.seal import SealFile, boot_id
+from headrace.state.seal import SealFile
 from headrace.state.table import DAMAGE
 
 MAP_SIZE: Final = 256 * 1024**3
@@ -25,8 +25,6 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _NOT_OURS = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
 logger = logging.getLogger("headrace")
-
-_open: dict[str, Environment] = {}
 
 
 class User(Protocol):
@@ -38,9 +36,9 @@ class User(Protocol):
 
 
 class Environment:
-    """One LMDB environment and its databases. Get it with `acquire`, give it back with `release`."""
+    """One LMDB environment and its databases. See `sharing` for how to get one."""
 
-    def __init__(self, path: Path, key: str, map_size: int, boot: str, reading: bool) -> None:
+    def __init__(self, path: Path, map_size: int, boot: str, reading: bool) -> None:
         self.path = path
         self.is_fresh = False
         """Whether opening it found nothing, or nothing that could be trusted."""
@@ -48,11 +46,10 @@ class Environment:
         """Whether something was read from it that cannot be right."""
         self.lost: str | None = None
         """Why what was there was thrown away."""
-        self._key = key
-        self._users: list[User] = []
+        self.users: list[User] = []
         self._databases: dict[str, Any] = {}
         self._seal = SealFile(path, boot)
-        self._for_writing = False
+        self.is_for_writing = False
         self._env: Any = self._start(map_size, reading)
         self._identity = self._file_identity()
 
@@ -106,7 +103,7 @@ class Environment:
 
     def suspend(self) -> None:
         """Close without a seal; whoever uses it acquires it anew. LMDB must not be carried over a fork."""
-        for user in self._users:
+        for user in self.users:
             user.unbind()
         if self._env is not None:
             self._env.close()
@@ -168,7 +165,7 @@ class Environment:
 
     def _remap(self, size: int) -> None:
         # A transaction of this process that is open now would read unmapped memory.
-        for user in self._users:
+        for user in self.users:
             user.unbind()
         self._env.set_mapsize(size)
 
@@ -218,7 +215,7 @@ class Environment:
         if self._env is None:
             return
         try:
-            if self._for_writing and self.is_current:
+            if self.is_for_writing and self.is_current:
                 with self._alone():
                     self._env.sync(True)
                     self._seal.write(clean=True)
@@ -258,36 +255,6 @@ class Environment:
         )
 
 
-def acquire(
-    path: Path, user: User, *, map_size: int = MAP_SIZE, boot: str | None = None, reading: bool = False
-) -> Environment:
-    """The environment at a path; opened, and its file checked, if this process has not got it yet.
-
-    A file that cannot be trusted is thrown away; one who only reads gets a StoreError instead.
-    """
-    key = os.path.realpath(path)
-    found = _open.get(key)
-    if found is not None and not found.is_current:
-        # Another process found it damaged and began anew: nobody may go on with the old file.
-        found.close()
-        del _open[key]
-        found = None
-    if found is None:
-        found = _open[key] = Environment(path, key, map_size, boot or boot_id(), reading)
-    found._users.append(user)
-    found._for_writing |= not reading
-    return found
-
-
-def release(environment: Environment, user: User) -> None:
-    """Give an environment back; the last one to do so closes it."""
-    environment._users[:] = [other for other in environment._users if other is not user]
-    if not environment._users:
-        if _open.get(environment._key) is environment:
-            del _open[environment._key]
-        environment.close()
-
-
 @contextmanager
 def _guard(path: Path) -> Iterator[None]:
     """One process at a time decides whether a file is to be kept."""
@@ -311,12 +278,3 @@ def _lmdb_open(path: Path, map_size: int) -> Any:
         writemap=False,
         lock=True,
     )
-
-
-def _before_fork() -> None:
-    for environment in _open.values():
-        environment.suspend()
-    _open.clear()
-
-
-os.register_at_fork(before=_before_fork)

@@ -13,7 +13,8 @@ from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, Times
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments
 from headrace.state.session import ReadOnlySessionStore, SessionStore
-from headrace.state.window import ReadOnlyWindowStore, TimestampedWindowStore, WindowStore
+from headrace.state.window import TimestampedWindowStore, WindowStore
+from headrace.state.window_view import ReadOnlyWindowStore
 from headrace.topology.stores import StoreKind, StoreSpec
 
 Store: TypeAlias = (

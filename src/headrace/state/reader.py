@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import StoreError
 from headrace.serdes.base import Serde
-from headrace.state import environment as environments
+from headrace.state import sharing
 from headrace.state.backend import Entry, Marks
 from headrace.state.disk import HELD, META, store_database
 from headrace.state.environment import Environment
@@ -99,7 +99,7 @@ class LocalReader:
         if self._environment is None:
             if not (self.path / "data.mdb").exists():
                 return
-            self._environment = environments.acquire(self.path, self, reading=True)
+            self._environment = sharing.acquire(self.path, self, reading=True)
         names = {name: store_database(name) for name in self._backends}
         databases = self._environment.databases([META, *names.values()], create=False)
         self._txn = self._environment.read()
@@ -118,7 +118,7 @@ class LocalReader:
 
     def _release(self) -> None:
         if self._environment is not None:
-            environments.release(self._environment, self)
+            sharing.release(self._environment, self)
             self._environment = None
 
     def _refuse(self) -> StoreError:

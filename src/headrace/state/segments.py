@@ -67,7 +67,7 @@ class ReadSegments:
     def close(self, reason: str) -> None:
         """Make every later use raise StoreError."""
         nothing = NoBackend(reason)
-        self.backend, self.get_entry = nothing, nothing.get
+        self.backend, self.get_entry, self.marks = nothing, nothing.get, nothing.marks
 
 
 class Segments(ReadSegments):
@@ -101,7 +101,6 @@ class Segments(ReadSegments):
         super().close(reason)
         nothing = NoBackend(reason)
         self.put_entry, self._delete_entry, self._truncate = nothing.put, nothing.delete, nothing.truncate
-        self.marks = nothing.marks
 
     def _advance(self, timestamp: int) -> None:
         self.marks.stream_time = timestamp

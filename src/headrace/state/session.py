@@ -62,16 +62,18 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
     ) -> Iterator[tuple[int, int, V]]:
         """(start, end, value) of the sessions of a key from `encode_key`."""
         segments = self._segments
-        first, last = segments.oldest(earliest_end), min(latest_start, MAX_TIME)
-        if last < 0:
+        newest = segments.marks.stream_time
+        first, last = segments.oldest(earliest_end), min(latest_start, newest)
+        if last < 0 or first > newest:
             return iter(())
         low = raw_key + session_suffix(first, 0)
-        high = raw_key + session_suffix(MAX_TIME, last) + b"\0"
+        # No session ends after stream time; a higher bound would take in all keys that begin with this one.
+        high = raw_key + session_suffix(newest, newest) + b"\0"
         # All keys between two that begin with raw_key begin with it too: the length alone tells them apart.
         size, decode = len(low), self._decode
         return (
             (start, end, decode(value))
-            for raw, value in segments.scan(first, MAX_TIME, low, high, reverse)
+            for raw, value in segments.scan(first, newest, low, high, reverse)
             if len(raw) == size
             for _, start, end in (split_session_key(raw),)
             if start <= last and end >= first
