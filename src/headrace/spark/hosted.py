@@ -7,20 +7,20 @@ the plan names: stores are brought to the plan's base first, and what operators 
 from __future__ import annotations
 
 import socket
-import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.failpoints import failpoint
 from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
 from headrace.spark.commit import Plan, Report, encode
+from headrace.spark.outputs import output_rows
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
+from headrace.spark.stopwatch import Stopwatch
 from headrace.state.local import LocalState
 from headrace.state.stamps import TASK_STORE, Accepted, Stamp
-from headrace.task import OutputColumns, StreamTask
+from headrace.task import StreamTask
 
 if TYPE_CHECKING:
     from headrace.spark.runtime import Runtime
@@ -37,14 +37,6 @@ MEMORY = b"memory"
 _HOST = socket.gethostname()
 
 
-@dataclass(slots=True)
-class Result:
-    """What a task made in a batch: records it wrote, and rows for the driver (changelogs and the report)."""
-
-    taken: list[OutputColumns]
-    rows: list[Row]
-
-
 class HostedTask:
     """One task in one process."""
 
@@ -59,26 +51,24 @@ class HostedTask:
         """The stamp whose memory the StreamTask holds."""
         self._fresh = True
 
-    def run(self, plan: Plan, rows: Sequence[Row]) -> Result:
-        """One batch: bring the stores to the base, process, commit locally, report."""
-        seconds: dict[str, float] = {}
-        started = time.perf_counter()
+    def run(self, plan: Plan, rows: Sequence[Row]) -> list[Row]:
+        """One batch: bring the stores to the base, process, commit locally. What it wrote, changed and reports."""
+        watch = Stopwatch()
         accepted = self.accepted(plan)
         recovery = self.local.prepare(accepted, self._changelog)
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
             self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
             self._fresh = False
         failpoint("prepare.after")
-        now = time.perf_counter()
-        seconds["prepare"], started = now - started, now
+        watch.lap("prepare")
         try:
             chunks = in_order(rows)
+            watch.lap("unpack")
             self.task.process(chunks)
             self.task.punctuate(plan.wall_clock)
             snapshot = self.task.snapshot()
             failpoint("process.after")
-            now = time.perf_counter()
-            seconds["process"], started = now - started, now
+            watch.lap("process")
             if snapshot is not None:
                 self.local.put_memory(MEMORY, snapshot, plan.wall_clock)
             stamp = Stamp(plan.base.incarnation, plan.number, uuid.uuid4().hex)
@@ -91,11 +81,11 @@ class HostedTask:
             self._fresh = True
             raise
         self._memory_of = stamp if written else accepted.stamp
-        now = time.perf_counter()
-        seconds["commit"], started = now - started, now
-        made = [row for store, changed in changes.items() for row in self._changelog_rows(store, changed)]
+        watch.lap("commit")
         taken = self.output.take()
-        seconds["pack"] = time.perf_counter() - started
+        made = list(output_rows(taken, self.runtime.layout, self.runtime.salts, self.id, {}))
+        made += [row for store, changed in changes.items() for row in self._changelog_rows(store, changed)]
+        watch.lap("pack")
         report = Report(
             str(self.id),
             stamp.attempt if written else None,
@@ -104,12 +94,12 @@ class HostedTask:
             sum(len(columns) for columns in taken if not columns.repartition),
             recovery.kind,
             recovery.records,
-            seconds,
+            watch.seconds,
             _HOST,
         )
         made.append(self._row("report", "", encode(report)))
         failpoint("task.after")
-        return Result(taken, made)
+        return made
 
     def accepted(self, plan: Plan) -> Accepted:
         """What the log says is true of this task."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode
 from headrace.spark.failure import raise_failure
 from headrace.spark.layout import Layout
 from headrace.spark.rows import from_batch, places, unpack
+from headrace.spark.stopwatch import Stopwatch
 
 
 @dataclass(slots=True)
@@ -51,16 +51,14 @@ class Committer:
         self.base = base
         self.layout = layout
 
-    def publish(self, table: pa.Table, seconds: dict[str, float]) -> Batch:
+    def publish(self, table: pa.Table, watch: Stopwatch) -> Batch:
         """Make a batch visible."""
         failpoint("collect.after")
-        started = time.perf_counter()
         collected = collect(table)
         plan = collected.plan
         if plan is None or plan.base.number != self.base.number:
             raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
-        seconds["sort"] = time.perf_counter() - started
-        started = time.perf_counter()
+        watch.lap("sort")
         made: list[CommitRecord] = []
 
         def commit_record(ends: Mapping[TopicPartition, int]) -> bytes:
@@ -74,7 +72,7 @@ class Committer:
         }
         self.publisher.publish(Publication(collected.outputs, collected.changelogs, positions, commit_record))
         self.base = made[0]
-        seconds["publish"] = time.perf_counter() - started
+        watch.lap("publish")
         return Batch(
             self.base,
             plan.globals,
@@ -82,7 +80,7 @@ class Committer:
             sum(len(output) for output in collected.outputs),
             sum(len(change) for change in collected.changelogs),
             collected.reports,
-            seconds,
+            watch.seconds,
         )
 
     def _record(self, plan: Plan, reports: list[Report], ends: Mapping[TopicPartition, int]) -> CommitRecord:

@@ -19,6 +19,7 @@ from headrace.spark.rows import SPARK_SCHEMA
 from headrace.spark.ship import Shipment
 from headrace.spark.source import NAME, HeadraceSource
 from headrace.spark.stage import stage
+from headrace.spark.stopwatch import Stopwatch
 
 
 class SparkQuery:
@@ -73,11 +74,15 @@ class SparkQuery:
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
-            started = time.perf_counter()
+            entered = time.time()
+            watch = Stopwatch()
             table = frame.toArrow()
-            seconds = {"run": time.perf_counter() - started}
-            batch = self.committer.publish(table, seconds)
+            watch.lap("run")
+            batch = self.committer.publish(table, watch)
             self._tell()
+            watch.lap("tell")
+            # From the plan to here, Spark has planned the query of this batch.
+            batch.seconds["plan"] = max(0.0, entered - batch.commit.wall_clock / 1000)
             self._on_batch(batch)
         except BaseException as error:
             self.error = error

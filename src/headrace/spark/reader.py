@@ -13,6 +13,7 @@ from headrace.spark.layout import HEAD, Placement
 from headrace.spark.outputs import output_rows
 from headrace.spark.rows import DRIVER, Row, pack_in_parts, with_places
 from headrace.spark.runtime import Runtime
+from headrace.spark.stopwatch import Stopwatch
 
 
 def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: bool) -> Iterator[list[Row]]:
@@ -36,14 +37,22 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
     if not ranges:
         return
     failpoint("read.before")
-    heads = _Heads(runtime, plan)
+    watch = Stopwatch()
+    heads = _Heads(runtime, plan, watch)
     for chunk in runtime.log.read(ranges):
+        watch.lap("read")
         placement = layout.reader_of(chunk.topic)
         if placement.stage == HEAD:
             yield from heads.take(placement, chunk)
         else:
-            yield _raw(runtime, placement, chunk)
+            rows = _raw(runtime, placement, chunk)
+            watch.lap("read_pack")
+            yield rows
+        watch.lap("read_send")
     yield from heads.finish()
+    watch.lap("read_send")
+    report = Report(f"reader-{min(numbers)}", seconds=watch.seconds)
+    yield [Row(runtime.salts[0], DRIVER, "report", 0, 0, "", 0, encode(report))]
     failpoint("read.after")
 
 
@@ -69,9 +78,10 @@ class _Heads:
     processed, since the order over topics is by time.
     """
 
-    def __init__(self, runtime: Runtime, plan: Plan) -> None:
+    def __init__(self, runtime: Runtime, plan: Plan, watch: Stopwatch) -> None:
         self.runtime = runtime
         self.plan = plan
+        self.watch = watch
         self.waiting: dict[TaskId, list[Chunk]] = {}
         self.counters: dict[TaskId, dict[str, int]] = {}
         self.records: dict[TaskId, int] = {}
@@ -96,10 +106,13 @@ class _Heads:
         except BaseException:
             head.output.clear()
             raise
+        self.watch.lap("head")
         counters = self.counters.setdefault(task, {})
         rows = list(output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters))
+        self.watch.lap("read_pack")
         if rows:
             yield rows
+            self.watch.lap("read_send")
 
     def finish(self) -> Iterator[list[Row]]:
         for task, chunks in self.waiting.items():

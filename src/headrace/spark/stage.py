@@ -10,7 +10,6 @@ from headrace.errors import LogError
 from headrace.record import TaskId
 from headrace.spark.commit import Plan, decode
 from headrace.spark.failure import failure_row
-from headrace.spark.outputs import output_rows
 from headrace.spark.rows import Row, from_batch, to_batch
 from headrace.spark.runtime import Runtime, runtime_of
 
@@ -56,7 +55,4 @@ def run_slot(runtime: Runtime, number: int, rows: list[Row]) -> Iterator[list[Ro
             continue
         for task_id in placement.task_ids():
             if task_id.partition % len(runtime.salts) == slot:
-                hosted = runtime.hosted(task_id)
-                result = hosted.run(plan, inputs.get(task_id, []))
-                made = list(output_rows(result.taken, runtime.layout, runtime.salts, task_id, {}))
-                yield [*made, *result.rows]
+                yield runtime.hosted(task_id).run(plan, inputs.get(task_id, []))
