@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headrace.spark.java import find_java
-from headrace.spark.shims import folder, java_home
+from headrace.spark.shims import folder, java_home, python
 
 SETTINGS = {
     # One Spark partition is one slot of tasks: nothing may merge or split them.
@@ -63,12 +64,15 @@ def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: 
     if active is not None:
         return active
     os.environ["JAVA_HOME"] = java_home(find_java())
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault(
-        "SPARK_LOCAL_IP", "127.0.0.1" if master is None or master.startswith("local") else ""
-    )
-    if not os.environ["SPARK_LOCAL_IP"]:
-        del os.environ["SPARK_LOCAL_IP"]
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", python())
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # On one machine the workers find every module that this process finds.
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            dict.fromkeys(str(Path(entry).resolve()) for entry in sys.path)
+        )
+    else:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {**SETTINGS, "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}", **more}
     # A lost worker is tried again: `local[n,4]` allows four failures of a task, `local[n]` none.
     builder = SparkSession.builder.master(master or f"local[{cores()},4]").appName(name)
