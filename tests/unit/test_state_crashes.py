@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import lmdb
 import pytest
 import state_processes as processes
 from state_cases import no_changelog
@@ -252,3 +253,32 @@ def test_a_store_thrown_away_by_another_process_is_followed(tmp_path: Path) -> N
     state.commit(Stamp("i", 2, "a"), processes.accepted(1))
     assert processes.run("look", tmp_path).stdout == "2 value-2\n"
     state.close()
+
+
+def test_what_cannot_be_right_is_thrown_away_before_it_is_used_again(tmp_path: Path) -> None:
+    """LMDB itself found damage in mid-batch: this process and all others start anew."""
+    made(tmp_path, 1)
+    state = LocalState(tmp_path, [SPEC])
+    state.prepare(processes.accepted(1), no_changelog)
+    error = state._disk.distrust(ValueError("a page that is none"))
+    assert "rebuilt when the batch is tried again" in str(error)
+    assert found(tmp_path, 1) == "rebuilt whole"
+    assert state.prepare(processes.accepted(1), no_changelog).kind == "same"
+    state._disk.distrust(ValueError("again"))
+    assert state.prepare(processes.accepted(1), processes.logs_of(1).read).kind == "rebuilt"
+    assert state.backend("s").count() == processes.KEYS
+    state.close()
+
+
+def test_a_record_of_another_program_is_thrown_away(tmp_path: Path) -> None:
+    """A file that is whole to LMDB, but does not hold what we write."""
+    made(tmp_path, 1)
+    with lmdb.open(str(tmp_path), max_dbs=8) as env, env.begin(write=True) as txn:
+        txn.put(b"held", b"\xc1", db=env.open_db(b"meta", txn=txn))
+    assert found(tmp_path, 1) == "rebuilt whole"
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StoreError, match=r"cannot be opened.*set `state_dir`"):
+        LocalState(tmp_path / "file" / "0_0", [SPEC]).prepare(Accepted(), no_changelog)

@@ -23,6 +23,10 @@ HELD = b"held"
 _CHECK_READERS_EVERY = 256
 
 
+class OvertakenError(StoreError):
+    """Another process has written the files since they were read: look again, then go on from there."""
+
+
 class Disk:
     """Reads and writes the stores of one task. Every write first looks whether the files still hold what was read."""
 
@@ -211,8 +215,8 @@ class Disk:
             self._environment = sharing.acquire(self.path, self, map_size=self._map_size, boot=self._boot)
         return self._environment
 
-    def _overtaken(self) -> StoreError:
-        return StoreError(
+    def _overtaken(self) -> OvertakenError:
+        return OvertakenError(
             f"another attempt of the same task has written the stores in `{self.path}` meanwhile: "
             "this one must start again with `prepare`"
         )
