@@ -11,6 +11,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pandas  # noqa: F401 - pyarrow looks for it when it makes its first array
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
