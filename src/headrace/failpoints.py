@@ -1,7 +1,7 @@
 """Named points at which a test can kill the process: how exactly-once is shown to hold.
 
-Armed by the environment: with `HEADRACE_FAILPOINTS=/some/folder` a process that passes the point `publish.before` while there is
-a file of that name in the folder removes the file and dies by SIGKILL. Not armed, a point costs one comparison.
+Armed by the environment: with `HEADRACE_FAILPOINTS=/some/folder` a process that passes the point `publish.before` while
+there is a file of that name in the folder removes the file and dies by SIGKILL. Not armed, a point costs one comparison.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IN_WORKER: Final = (
     "local_commit.after",
     "task.after",
 )
-"""Passed by the workers: reading, then for each task its stores made ready, its records processed, its changes on disk."""
+"""Passed by the workers: reading; then for each task stores made ready, records processed, changes on disk."""
 IN_DRIVER: Final = (
     "collect.after",
     "publish.before",

@@ -23,4 +23,5 @@ def test_an_example_writes_what_is_expected(
         content = dict(app.streams.store(example.store).all())
     found = example.decoded((r.key or b"", r.value or b"", r.timestamp) for r in written)
     assert found == example.expected
-    assert content == example.content
+    # The time of other tasks stands earlier, so that they may keep what one task for all would have dropped.
+    assert example.content.items() <= content.items()

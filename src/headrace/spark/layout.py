@@ -14,8 +14,9 @@ from functools import cached_property
 
 from headrace.errors import MissingTopicError, StartError
 from headrace.record import TaskId
-from headrace.topology.nodes import ProcessorNode, SourceNode, SubTopology
-from headrace.topology.operators import Process
+from headrace.spark.counts import partition_counts
+from headrace.topology.nodes import Node, ProcessorNode, SourceNode, SubTopology
+from headrace.topology.operators import FlatMap, Map, Process, SelectKey
 from headrace.topology.topology import Topology
 
 HEAD = 0
@@ -51,6 +52,8 @@ class Layout:
     globals: Mapping[str, str]
     """Global store -> its topic."""
     global_partitions: Mapping[str, int]
+    apart: frozenset[str] = frozenset()
+    """Topics that are written, each of whose partitions only one task writes."""
 
     @cached_property
     def stages(self) -> int:
@@ -135,8 +138,8 @@ def missing_topics(topology: Topology, available: Mapping[str, int]) -> list[tup
 
 
 def is_head(sub: SubTopology) -> bool:
-    """Whether nothing in it needs state or a clock, so that the source reader can run it."""
-    if sub.stores or any(source.repartition for source in sub.sources):
+    """Whether nothing in it needs state, a clock or the time so far, so that the source reader can run it."""
+    if sub.stores or any(source.repartition or source.timestamp_extractor for source in sub.sources):
         return False
     return not any(isinstance(n, ProcessorNode) and isinstance(n.operator, Process) for n in sub.nodes)
 
@@ -162,7 +165,7 @@ def lay_out(topology: Topology, application_id: str, available: Mapping[str, int
             for writer in writers.get(name, [])
         ]
         depth[sub.id] = HEAD if is_head(sub) else 1 + max(upstream, default=HEAD)
-    repartitions, tasks = _partition_counts(topology, subs, topics, writers, available)
+    repartitions, tasks = partition_counts(topology, subs, topics, writers, available)
     placements = tuple(
         Placement(sub, depth[sub.id], tasks[sub.id], _log_topics(sub, topics, looped, application_id))
         for sub in subs
@@ -178,7 +181,33 @@ def lay_out(topology: Topology, application_id: str, available: Mapping[str, int
         read,
         global_topics,
         {topic: available[topic] for topic in global_topics.values()},
+        _apart(placements, available),
     )
+
+
+def _apart(placements: tuple[Placement, ...], available: Mapping[str, int]) -> frozenset[str]:
+    """Topics that are written under the keys that were read, by as many tasks as they have partitions."""
+    writers: dict[str, list[bool]] = {}
+    for placement in placements:
+        nodes = {node.name: node for node in placement.sub.nodes}
+        for sink in placement.sub.sinks:
+            if sink.topic is not None and not sink.repartition:
+                alike = available.get(sink.topic) == placement.tasks and sink.partitioner is None
+                writers.setdefault(sink.topic, []).append(alike and not _changes_key(sink, nodes))
+    return frozenset(topic for topic, keeps in writers.items() if keeps == [True])
+
+
+def _changes_key(node: Node, nodes: Mapping[str, Node]) -> bool:
+    """Whether something on the way from the sources to this node may give records another key."""
+    if isinstance(node, SourceNode):
+        return False
+    if isinstance(node, ProcessorNode):
+        operator = node.operator
+        if isinstance(operator, (Map, FlatMap, SelectKey)) or (
+            isinstance(operator, Process) and not operator.fixed_key
+        ):
+            return True
+    return any(_changes_key(nodes[parent], nodes) for parent in node.parents)
 
 
 def _log_topics(
@@ -241,65 +270,3 @@ def _in_order(
         else:
             raise StartError(f"sub-topologies {[s.id for s in waiting]} wait for each other")
     return placed
-
-
-def _partition_counts(
-    topology: Topology,
-    subs: tuple[SubTopology, ...],
-    topics: Mapping[str, tuple[str, ...]],
-    writers: Mapping[str, list[SubTopology]],
-    available: Mapping[str, int],
-) -> tuple[dict[str, int], dict[int, int]]:
-    """Partitions of repartition topics (given, or the most of what is upstream), and tasks of sub-topologies.
-
-    Starts from what is known and goes on until nothing changes, since a cycle may have to be walked twice.
-    """
-    given = {t.name: t.partitions for t in topology.repartition_topics if t.partitions is not None}
-    counts: dict[str, int] = dict(given)
-    tasks: dict[int, int] = {}
-    for _ in range(2 * len(subs) + 1):
-        for sub in subs:
-            known = [available[t] for s in sub.sources if not s.repartition for t in topics[s.name]]
-            known += [counts[n] for s in sub.sources if s.repartition for n in s.topics if n in counts]
-            if known:
-                tasks[sub.id] = max(known)
-        for name, froms in writers.items():
-            upstream = [tasks[sub.id] for sub in froms if sub.id in tasks]
-            if name not in given and upstream:
-                counts[name] = max(upstream)
-        _copartition(topology, counts, given, topics, available)
-    return counts, tasks
-
-
-def _copartition(
-    topology: Topology,
-    counts: dict[str, int],
-    given: Mapping[str, int],
-    topics: Mapping[str, tuple[str, ...]],
-    available: Mapping[str, int],
-) -> None:
-    """Sources that are joined must have the same number of partitions; repartition topics among them follow."""
-    for group in topology.copartition_groups():
-        fixed: dict[str, int] = {}
-        free: list[str] = []
-        for source in group:
-            if source.repartition:
-                for name in source.topics:
-                    if name in given:
-                        fixed[name] = given[name]
-                    elif name in counts:
-                        free.append(name)
-            else:
-                for topic in topics[source.name]:
-                    fixed[topic] = available[topic]
-        if len(set(fixed.values())) > 1:
-            listed = ", ".join(f"`{name}` has {n}" for name, n in sorted(fixed.items()))
-            raise StartError(
-                f"joined topics must have the same number of partitions: {listed}; "
-                "create them alike, or call `repartition` on one side",
-                node=group[0].name,
-                origin=group[0].origin,
-            )
-        want = next(iter(fixed.values())) if fixed else max((counts[n] for n in free), default=0)
-        for name in free:
-            counts[name] = want

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from headrace.log.arrow import ArrowOutgoing
 from headrace.log.base import Outgoing, Publication, Publisher, TopicPartition
 from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode, encode
 from headrace.spark.failure import raise_failure
+from headrace.spark.interleave import interleave
 from headrace.spark.layout import Layout
 from headrace.spark.rows import from_batch, places, unpack
 from headrace.spark.stopwatch import Stopwatch
@@ -54,7 +54,7 @@ class Committer:
     def publish(self, table: pa.Table, watch: Stopwatch) -> Batch:
         """Make a batch visible."""
         failpoint("collect.after")
-        collected = collect(table)
+        collected = collect(table, self.layout)
         plan = collected.plan
         if plan is None or plan.base.number != self.base.number:
             raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
@@ -103,10 +103,10 @@ class Committer:
         )
 
 
-def collect(table: pa.Table) -> Collected:
+def collect(table: pa.Table, layout: Layout) -> Collected:
     """Sort a batch's rows; raises what a worker reported as an error."""
     found = Collected()
-    outputs: dict[tuple[Any, ...], list[pa.RecordBatch]] = {}
+    outputs: dict[str, dict[tuple[int, int], list[pa.RecordBatch]]] = {}
     changes: dict[tuple[str, int], list[pa.RecordBatch]] = {}
     for row in from_batch(table):
         if row.kind == "error":
@@ -116,11 +116,14 @@ def collect(table: pa.Table) -> Collected:
         elif row.kind == "report":
             found.reports.append(decode(row.payload, Report))
         elif row.kind == "output":
-            outputs.setdefault((row.sub, row.task, row.topic), []).append(unpack(row.payload))
+            writers = outputs.setdefault(row.topic, {})
+            writers.setdefault((row.sub, row.task), []).append(unpack(row.payload))
         elif row.kind == "changelog":
             changes.setdefault((row.topic, row.partition), []).append(unpack(row.payload))
-    for (_, _, topic), batches in sorted(outputs.items()):
-        for batch in batches:
+    for topic, writers in sorted(outputs.items()):
+        written = [batches for _, batches in sorted(writers.items())]
+        apart = topic in layout.apart
+        for batch in (batch for batches in written for batch in batches) if apart else interleave(written):
             found.outputs.append(_output(topic, batch))
     for (topic, partition), batches in sorted(changes.items()):
         found.changelogs += [ArrowOutgoing(topic, batch, partition) for batch in batches]

@@ -99,7 +99,7 @@ class Application:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.stop()
 
 
 def _named_topics(topology: Topology) -> list[str]:

@@ -29,7 +29,9 @@ def reference(
 ) -> Reference:
     """Pipe the parts through the test driver, each in the order in which a task takes records of several topics."""
     config = StreamsConfig(application_id="reference", **settings)
-    sources = [topic for sub in topology.sub_topologies() for source in sub.sources for topic in source.topics]
+    sources = [
+        topic for sub in topology.sub_topologies() for source in sub.sources for topic in source.topics
+    ]
     found = Reference()
     with TopologyTestDriver(topology, config, initial_wall_clock_time=0) as driver:
         for part in parts:
