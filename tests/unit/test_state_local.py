@@ -310,6 +310,17 @@ def test_a_store_that_is_added_or_laid_out_anew_is_filled_alone(tmp_path: Path, 
     back.state.close()
 
 
+def test_a_commit_is_taken_back_although_one_of_its_stores_is_gone(tmp_path: Path, logs: Changelogs) -> None:
+    task = Task(tmp_path / "0_0", logs)
+    one = task.batch(stamp(1), Accepted(), {"x": 1})
+    task.attempt(stamp(2), one, {"x": 2})
+    task.state.close()
+    state = LocalState(tmp_path / "0_0", [COUNTS])
+    assert state.prepare(one, no_changelog).kind == "undone"
+    assert list(state.store("counts", key=TEXT, value=NUMBER).all()) == [("x", ValueAndTimestamp(1, 0))]
+    state.close()
+
+
 def test_stores_that_are_not_logged_have_no_changes(tmp_path: Path) -> None:
     state = LocalState(
         tmp_path,

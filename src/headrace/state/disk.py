@@ -109,7 +109,7 @@ class Disk:
                 # An undo leads back to the floor of before; without one there is no way back.
                 floor = (backend.base_marks if undo else backend.marks).floor
                 sweep(txn, db, floor, 2 * len(backend.overlay))
-            write_undo(txn, databases[_UNDO], undone if undo else {})
+            write_undo(txn, databases[_UNDO], undone)
 
         self._transact(held, change)
         for backend in self.backends.values():
@@ -126,7 +126,8 @@ class Disk:
                 take_back(txn, databases[store_database(name)], entries)
             write_undo(txn, databases[_UNDO], {})
 
-        self._transact(held, change)
+        # The commit may have changed stores that are no longer part of the task.
+        self._transact(held, change, self._require().names())
         return held
 
     def clear(self, names: set[str] | None = None) -> Held:
