@@ -13,16 +13,16 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
+from headrace.app.beginning import base_commit
 from headrace.app.metrics import Metrics
 from headrace.app.reading import StoreReaders
 from headrace.app.states import State
-from headrace.app.topics import internal_topics, prepare_topics
+from headrace.app.topics import prepare_topics
 from headrace.config import StreamsConfig
 from headrace.errors import (
     ConfigError,
     FencedError,
     HeadraceError,
-    LogError,
     ProcessingError,
     StartError,
     StoreError,
@@ -31,13 +31,12 @@ from headrace.failpoints import failpoint
 from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog, TopicPartition
 from headrace.resolve import check_serdes
-from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.query import SparkQuery
 from headrace.spark.runtime import log_config
-from headrace.spark.session import cores, session
+from headrace.spark.session import Session, cores, release, session
 from headrace.spark.ship import IN_WORKER, Shipment, reference
 from headrace.topology.topology import Topology
 
@@ -96,6 +95,7 @@ class Streams:
         self._layout: Layout | None = None
         self._readers: StoreReaders | None = None
         self._monitor: threading.Thread | None = None
+        self._spark: Session | None = None
         self._reached: dict[str, list[int]] = {}
         """How far each topic has been read, as of the commit that the stores show."""
 
@@ -138,6 +138,8 @@ class Streams:
             self._state = State.NOT_RUNNING if self._state is State.CREATED else self._state
             return True
         self._closing.set()
+        if self._monitor is not None and self._monitor is not threading.current_thread():
+            self._monitor.join(timeout.total_seconds())
         if self._state in (State.RUNNING, State.REBALANCING):
             self._become(State.PENDING_SHUTDOWN)
         clean = self._query.stop(timeout.total_seconds()) if self._query is not None else True
@@ -219,65 +221,13 @@ class Streams:
         self._available = available
         self._publisher = self._log.publisher(self.config.application_id, take_over=self._take_over)
 
-    def _base(self) -> CommitRecord:
-        """The commit to go on from; a new incarnation when there is none."""
-        assert self._log is not None and self._layout is not None and self._publisher is not None
-        record = self._publisher.last_commit()
-        wanted = internal_topics(self._layout)
-        existing = self._log.topics()
-        if record is None:
-            self._refuse_orphans([name for name in wanted if name in existing])
-            base = CommitRecord(uuid.uuid4().hex, 0, 0, {})
-        else:
-            base = decode(record, CommitRecord)
-        for name, (partitions, config) in wanted.items():
-            if name not in existing:
-                self._log.create_topic(name, partitions, config)
-        ends = {name: base.ends.get(name, [0] * partitions) for name, (partitions, _) in wanted.items()}
-        return CommitRecord(
-            base.incarnation,
-            base.number,
-            base.wall_clock,
-            {**self._first_positions(base), **base.positions},
-            base.tasks,
-            {**base.ends, **ends},
-            base.due,
-        )
-
-    def _refuse_orphans(self, names: list[str]) -> None:
-        """A changelog that holds something, but no commit that says how far it is true: do not guess."""
-        assert self._log is not None
-        partitions = self._log.topics()
-        for name in names:
-            tps = [TopicPartition(name, p) for p in range(partitions[name])]
-            if any(self._log.latest(tps).values()):
-                raise LogError(
-                    f"changelog `{name}` has records, but application `{self.config.application_id}` has no commit: "
-                    "delete its internal topics, or choose another application id"
-                )
-
-    def _first_positions(self, base: CommitRecord) -> dict[str, list[int]]:
-        assert self._log is not None and self._layout is not None
-        new = {t: n for t, n in self._layout.topics.items() if t not in base.positions}
-        latest = {
-            topic
-            for sub in self.topology.sub_topologies()
-            for source in sub.sources
-            if source.offset_reset == "latest"
-            for topic in source.topics
-        }
-        found = {}
-        for topic, count in new.items():
-            partitions = [TopicPartition(topic, p) for p in range(count)]
-            places = self._log.latest(partitions) if topic in latest else self._log.earliest(partitions)
-            found[topic] = [places[tp] for tp in partitions]
-        return found
-
     def _run_query(self) -> None:
-        assert self._layout is not None and self._publisher is not None
-        base = self._base()
+        assert self._layout is not None and self._publisher is not None and self._log is not None
         config = self.config
-        spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
+        base = base_commit(self._log, self.topology, self._layout, self._publisher.last_commit())
+        if self._spark is None:
+            self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
+        spark = self._spark
         ref = reference(self.topology)
         if ref is not None and ref.file is not None:
             spark.sparkContext.addPyFile(ref.file)
@@ -351,6 +301,9 @@ class Streams:
             if part is not None:
                 part.close()
         self._readers = self._publisher = self._log = None
+        if self._spark is not None:
+            release(self._spark)
+            self._spark = None
 
     def _become(self, state: State) -> None:
         with self._changed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import StoreError
 from headrace.log.base import TopicPartition
 from headrace.record import TaskId
 from headrace.spark.commit import Plan
-from headrace.state.disk import Disk
+from headrace.state.disk import Disk, OvertakenError
 from headrace.state.environment import MAP_SIZE
 from headrace.state.stamps import Held, layout
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
@@ -79,12 +78,12 @@ class GlobalTable:
     def follow(self, ends: list[int]) -> None:
         """Read up to these offsets. Nothing is done while the topic has not grown."""
         while ends != self._at:
-            held = self._disk.open()
             try:
-                self._read(held, ends)
-            except Overtaken:
+                self._read(self._disk.open(), ends)
+                self._disk.bind()
+            except OvertakenError:
+                self._disk.rollback()
                 continue  # another process of this host has read on: see what it wrote
-            self._disk.bind()
             self._disk.load_marks()
             self._at = ends
 
@@ -111,16 +110,8 @@ class GlobalTable:
             for chunk in log.read(ranges):
                 self._task.process([chunk])
         reached = {str(partition): end for partition, end in enumerate(ends)}
-        try:
-            self._disk.write(Held(ends=reached, layouts=self._layout), undo=False)
-        except StoreError as error:
-            self._disk.rollback()
-            raise Overtaken from error
+        self._disk.write(Held(ends=reached, layouts=self._layout), undo=False)
 
     def close(self) -> None:
         self._task.close()
         self._disk.close()
-
-
-class Overtaken(Exception):  # noqa: N818 - not an error: the work is done already
-    """Another process has written the table's file meanwhile."""

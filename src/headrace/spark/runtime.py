@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,18 +27,19 @@ class Head(NamedTuple):
     output: Output
 
 
-_runtimes: dict[tuple[int, str], Runtime] = {}
+_runtimes: dict[str, Runtime] = {}
 
 
 def runtime_of(application: str) -> Runtime:
-    """The runtime of a shipped application in this process (a fork has its own)."""
-    key = (os.getpid(), application)
-    found = _runtimes.get(key)
+    """The runtime of a shipped application in this process."""
+    found = _runtimes.get(application)
     if found is None:
-        # A worker may outlive a run: what an older run of the same process left is closed.
-        for old in [k for k in _runtimes if k[0] == os.getpid()]:
+        shipment = unpack(application)
+        # A worker may outlive a run: what an older run of the same application left is closed.
+        same = shipment.config.application_id
+        for old in [k for k, runtime in _runtimes.items() if runtime.config.application_id == same]:
             _runtimes.pop(old).close()
-        found = _runtimes[key] = Runtime(unpack(application))
+        found = _runtimes[application] = Runtime(shipment)
     return found
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
@@ -58,11 +58,35 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+Session: TypeAlias = SparkSession
+"""What the rest of the package calls a session, so that only this package knows Spark."""
+
+_ours: SparkSession | None = None
+_users = 0
+
+
 def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
-    """A new session, or the one that is already running in this process."""
+    """The session that is already running in this process, or a new one; give it back with `release`."""
+    global _ours, _users
     active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
+    if active is None:
+        active = _ours = _new_session(master, name, more, verbose=verbose)
+    if active is _ours:
+        _users += 1
+    return active
+
+
+def release(spark: SparkSession) -> None:
+    """The last one to give back a session that was started here stops it; a session of the user's stays."""
+    global _ours, _users
+    if spark is _ours:
+        _users -= 1
+        if _users == 0:
+            _ours = None
+            spark.stop()
+
+
+def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
     os.environ["JAVA_HOME"] = java_home(find_java())
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", python())
