@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
@@ -26,7 +26,6 @@ class StreamsConfig:
     data_dir: str = ".headrace"
     """The embedded log, and the local stores unless `state_dir` says otherwise."""
     state_dir: str | None = None
-    processing_guarantee: Literal["exactly_once", "at_least_once"] = "exactly_once"
     commit_interval: timedelta = timedelta(milliseconds=0)
     """The least time between two commits; zero commits as soon as a batch is done."""
     default_key: Any = str

@@ -10,7 +10,7 @@ from headrace.record import TaskId
 from headrace.spark.commit import Plan
 from headrace.state.disk import Disk, OvertakenError
 from headrace.state.environment import MAP_SIZE
-from headrace.state.stamps import Held, layout
+from headrace.state.stamps import Held, Stamp, layout
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
 from headrace.topology.nodes import GlobalStoreNode
 
@@ -49,6 +49,8 @@ class GlobalTable:
         self._runtime = runtime
         self.topic = node.source.topics[0]
         self._layout = {node.store.name: layout(node.store)}
+        # A table that another incarnation has read may come from a topic that was deleted since.
+        self._stamp = Stamp(runtime.shipment.incarnation, 0, "")
         self._disk = Disk(
             global_path(runtime.state_path, node.store.name),
             {node.store.name: node.store},
@@ -90,11 +92,12 @@ class GlobalTable:
     def _read(self, held: Held, ends: list[int]) -> None:
         known = held.ends or {}
         at = [known.get(str(partition), 0) for partition in range(len(ends))]
-        if held.layouts != self._layout or any(a > end for a, end in zip(at, ends, strict=True)):
+        ours = held.stamp == self._stamp and held.layouts == self._layout
+        if not ours or any(a > end for a, end in zip(at, ends, strict=True)):
             if held != Held():
                 self._disk.clear()
             at = [0] * len(ends)
-        if at == ends and held.layouts == self._layout:
+        elif at == ends:
             return
         log = self._runtime.log
         partitions = [TopicPartition(self.topic, partition) for partition in range(len(ends))]
@@ -110,7 +113,7 @@ class GlobalTable:
             for chunk in log.read(ranges):
                 self._task.process([chunk])
         reached = {str(partition): end for partition, end in enumerate(ends)}
-        self._disk.write(Held(ends=reached, layouts=self._layout), undo=False)
+        self._disk.write(Held(self._stamp, ends=reached, layouts=self._layout), undo=False)
 
     def close(self) -> None:
         self._task.close()

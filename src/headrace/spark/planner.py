@@ -32,6 +32,8 @@ class Planner:
     global_topics: Mapping[str, int]
     max_records: int
     max_bytes: int
+    commit_interval_ms: int = 0
+    """The least time between two commits."""
     clock: Callable[[], int] = now_ms
     record_bytes: float = 200.0
     """How large a record is; learnt from what was read."""
@@ -51,6 +53,8 @@ class Planner:
         latest = self.log.latest([*self._partitions, *self._globals])
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
+        if self.planned and now < base.wall_clock + self.commit_interval_ms:
+            return None
         due = base.due is not None and base.due <= now
         tables = {tp: latest[tp] for tp in self._globals}
         if self.planned and not due and not any(backlog.values()) and tables == self._tables:

@@ -150,5 +150,9 @@ class Runtime:
 def log_config(config: StreamsConfig) -> LogConfig:
     """How an application reaches its log."""
     if config.bootstrap_servers is not None:
-        return LogConfig(bootstrap_servers=config.bootstrap_servers, kafka=config.kafka)
+        return LogConfig(
+            bootstrap_servers=config.bootstrap_servers,
+            kafka=config.kafka,
+            replication_factor=config.replication_factor,
+        )
     return LogConfig(directory=str(config.log_path.resolve()))

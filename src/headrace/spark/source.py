@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -123,6 +124,7 @@ class HeadraceReader(DataSourceStreamReader):
                 runtime.layout.global_partitions,
                 config.max_batch_records,
                 config.max_batch_bytes,
+                config.commit_interval // timedelta(milliseconds=1),
             )
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
