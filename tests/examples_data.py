@@ -78,7 +78,8 @@ def per_key(records: Iterable[tuple[str, Any, int]]) -> dict[str, list[Written]]
 
 
 def _lines(*lines: str) -> tuple[Input, ...]:
-    return tuple(Input("text-input", f"line-{i}", line, i * 1000) for i, line in enumerate(lines))
+    # From 1 on: librdkafka takes the timestamp 0 for "now".
+    return tuple(Input("text-input", f"line-{i}", line, i * 1000) for i, line in enumerate(lines, 1))
 
 
 WORD_COUNT = Example(
@@ -94,14 +95,14 @@ WORD_COUNT = Example(
     types={"text-input": str, "wordcount-output": int},
     output="wordcount-output",
     expected={
-        "all": [Written(1, 0)],
-        "streams": [Written(1, 0), Written(2, 2000)],
-        "lead": [Written(1, 0)],
-        "to": [Written(1, 0), Written(2, 3000)],
-        "kafka": [Written(1, 0), Written(2, 2000), Written(3, 3000)],
-        "hello": [Written(1, 2000)],
-        "join": [Written(1, 3000), Written(2, 3000)],
-        "summit": [Written(1, 3000)],
+        "all": [Written(1, 1000)],
+        "streams": [Written(1, 1000), Written(2, 3000)],
+        "lead": [Written(1, 1000)],
+        "to": [Written(1, 1000), Written(2, 4000)],
+        "kafka": [Written(1, 1000), Written(2, 3000), Written(3, 4000)],
+        "hello": [Written(1, 3000)],
+        "join": [Written(1, 4000), Written(2, 4000)],
+        "summit": [Written(1, 4000)],
     },
     store="word-count-store",
     content={"all": 1, "streams": 2, "lead": 1, "to": 2, "kafka": 3, "hello": 1, "join": 2, "summit": 1},
@@ -120,10 +121,10 @@ FRAUD_DETECTOR = Example(
     file=fraud_detector.__file__,
     topology=fraud_detector.topology,
     inputs=(
-        Input("risk-scores", "alice", 90, 0),
-        Input("risk-scores", "bob", 10, 0),
-        Input("risk-scores", "carol", 50, 0),
-        Input("risk-scores", "carol", 71, 1),
+        Input("risk-scores", "alice", 90, 1),
+        Input("risk-scores", "bob", 10, 1),
+        Input("risk-scores", "carol", 50, 1),
+        Input("risk-scores", "carol", 71, 2),
         *_transactions(
             (10, "alice", 1500.0),
             (20, "bob", 9000.0),  # large, but not risky
