@@ -42,7 +42,9 @@ class Connection:
     def _asking(self, isolation: str) -> Any:
         with self._lock:
             if isolation not in self._consumers:
-                self._consumers[isolation] = Consumer(settings.consumer(self.config, isolation=isolation))
+                self._consumers[isolation] = settings.make(
+                    Consumer, settings.consumer(self.config, isolation=isolation)
+                )
             return self._consumers[isolation]
 
     @property
@@ -50,7 +52,7 @@ class Connection:
         """The client that makes and describes topics."""
         with self._lock:
             if self._admin is None:
-                self._admin = AdminClient(settings.client(self.config))
+                self._admin = settings.make(AdminClient, settings.client(self.config))
             return self._admin
 
     def topics(self) -> dict[str, int]:

@@ -53,7 +53,7 @@ class LeaseKeeper:
         self._connection = connection
         self._place = TopicPartition(topic, 0)
         self._application_id = application_id
-        self._producer: Any = Producer(settings.producer(connection.config))
+        self._producer: Any = settings.make(Producer, settings.producer(connection.config))
         self._reader = Reader(connection, isolation="read_uncommitted")
         self._lock = threading.Lock()
         self._stop = threading.Event()

@@ -118,7 +118,9 @@ class KafkaLog:
         """Append outside an application: in a transaction when there is more than one topic."""
         planned = plan(self._connection, records)
         if len({item.topic for item, _ in planned}) > 1:
-            producer = Producer(settings.producer(self.config, transactional_id=f"headrace-{uuid.uuid4()}"))
+            producer = settings.make(
+                Producer, settings.producer(self.config, transactional_id=f"headrace-{uuid.uuid4()}")
+            )
             try:
                 producer.init_transactions(settings.TIMEOUT)
                 producer.begin_transaction()
@@ -130,7 +132,7 @@ class KafkaLog:
             return
         if self._producer is None:
             more = {"on_delivery": self._on_failure, "delivery.report.only.error": True}
-            self._producer = Producer(settings.producer(self.config) | more)
+            self._producer = settings.make(Producer, settings.producer(self.config) | more)
         for item, partitions in planned:
             send(self._producer, item, partitions)
         left = self._producer.flush(6 * settings.TIMEOUT)

@@ -93,14 +93,17 @@ def _send_rows(
                 ) from error
 
 
-class Ends:
-    """Learns from delivery reports where the partitions of changelogs end."""
+class Watch:
+    """Learns from delivery reports where partitions end, and why records were refused."""
 
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
+        self.refused: list[str] = []
 
     def report(self, error: Any, message: Any) -> None:
-        """A delivery report; errors show up in the transaction itself."""
-        if error is None:
-            place = TopicPartition(message.topic(), message.partition())
-            self.ends[place] = max(message.offset() + 1, self.ends.get(place, 0))
+        """A delivery report."""
+        if error is not None:
+            self.refused.append(f"topic `{message.topic()}`, partition {message.partition()}: {error.str()}")
+            return
+        place = TopicPartition(message.topic(), message.partition())
+        self.ends[place] = max(message.offset() + 1, self.ends.get(place, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from headrace.errors import FencedError, LogError
+from headrace.failpoints import failpoint
 from headrace.log.base import Publication, TopicPartition
 from headrace.log.commits import COMMIT_KEY, commits_topic
 from headrace.log.kafka import settings, transaction
@@ -22,6 +24,7 @@ from headrace.log.kafka.producing import plan
 from headrace.log.kafka.transaction import AbortNeededError, FencedByBrokerError, InDoubtError, Planned
 
 _ATTEMPTS = 5
+logger = logging.getLogger("headrace")
 
 
 class KafkaPublisher:
@@ -61,10 +64,8 @@ class KafkaPublisher:
 
     def _open_producer(self) -> Any:
         """A new producer; `init_transactions` fences every older one and ends what it left open."""
-        timeout = int(transaction.PATIENCE * 1000)
         config = self._connection.config
-        more = {"transactional_id": self._application_id, "transaction_timeout_ms": timeout}
-        producer = Producer(settings.producer(config, **more))
+        producer = settings.make(Producer, settings.transactional(config, self._application_id))
         try:
             transaction.step(producer.init_transactions, patience=3 * settings.TIMEOUT)
         except (AbortNeededError, InDoubtError) as error:
@@ -76,7 +77,9 @@ class KafkaPublisher:
         return producer
 
     def _group_metadata(self) -> Any:
-        consumer = Consumer(settings.client(self._connection.config, group_id=self._application_id))
+        consumer = settings.make(
+            Consumer, settings.client(self._connection.config, group_id=self._application_id)
+        )
         try:
             return consumer.consumer_group_metadata()
         finally:
@@ -95,6 +98,7 @@ class KafkaPublisher:
             raise LogError(f"the publisher of application `{self._application_id}` is closed")
         outputs = plan(self._connection, publication.outputs)
         changelogs = plan(self._connection, publication.changelogs)
+        failpoint("publish.before")
         why = ""
         for attempt in range(_ATTEMPTS):
             mark = uuid.uuid4().hex.encode()
@@ -107,7 +111,7 @@ class KafkaPublisher:
                 why = str(error)
                 if isinstance(error, FencedByBrokerError) and not self._lease.is_mine():
                     raise self._fenced(why) from error
-                if self._settle(mark):
+                if self._settle(mark, why):
                     return self._ends
             time.sleep(0.05 * 2**attempt)
         raise LogError(
@@ -128,6 +132,7 @@ class KafkaPublisher:
             self._abort()
             raise
         transaction.commit(self._producer, self._topic, record, headers, publication.positions, self._group)
+        failpoint("publish.committed")
         self._last = Found(-1, record, tuple(headers))
         return self._ends
 
@@ -139,7 +144,7 @@ class KafkaPublisher:
                 raise self._fenced(str(error)) from error
             self._producer = self._open_producer()
 
-    def _settle(self, mark: bytes) -> bool:
+    def _settle(self, mark: bytes, why: str) -> bool:
         """The answer to a commit was lost: fence ourselves and let the log say whether it is there.
 
         But never fence somebody who has taken over meanwhile.
@@ -148,7 +153,14 @@ class KafkaPublisher:
             raise self._fenced("while this one could not reach the broker")
         self._producer = self._open_producer()
         found = self._newest_commit()
-        if found is not None and dict(found.headers).get("id") == mark:
+        there = found is not None and dict(found.headers).get("id") == mark
+        logger.warning(
+            "the commit of application `%s` was in doubt (%s); the log says that it is %s",
+            self._application_id,
+            why,
+            "there" if there else "not there: publishing it again",
+        )
+        if there:
             self._last = found
             return True
         known = dict(self._last.headers).get("id") if self._last is not None else None

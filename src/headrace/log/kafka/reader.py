@@ -34,7 +34,9 @@ class Reader:
 
     def __init__(self, connection: Connection, *, isolation: str = "read_committed") -> None:
         self._connection = connection
-        self._consumer: Any = Consumer(settings.reading(connection.config, isolation=isolation))
+        self._consumer: Any = settings.make(
+            Consumer, settings.reading(connection.config, isolation=isolation)
+        )
         self._lock = threading.RLock()
         self._buffers: dict[TopicPartition, Buffer] = {}
         self._known_topics: set[str] = set()

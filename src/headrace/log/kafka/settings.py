@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from confluent_kafka import KafkaException
+
 from headrace.errors import ConfigError
 from headrace.log.base import LogConfig
 
@@ -79,6 +81,26 @@ def producer(config: LogConfig, **more: Any) -> dict[str, Any]:
         queue_buffering_max_kbytes=256 * 1024,
         **more,
     )
+
+
+def transactional(config: LogConfig, transactional_id: str) -> dict[str, Any]:
+    """A producer of transactions."""
+    return producer(
+        config,
+        transactional_id=transactional_id,
+        transaction_timeout_ms=60_000,
+        # By default a producer that loses all brokers for a moment forgets them and asks the bootstrap servers anew;
+        # librdkafka 2.16 then waits for a group coordinator that it no longer knows, until the step times out.
+        metadata_recovery_strategy="none",
+    )
+
+
+def make(kind: Any, settings: dict[str, Any]) -> Any:
+    """A client of a kind; ConfigError when librdkafka does not like the settings."""
+    try:
+        return kind(settings)
+    except KafkaException as error:
+        raise ConfigError(f"Kafka's client refuses its settings: {error.args[0].str()}") from error
 
 
 def _ignore(error: object) -> None:

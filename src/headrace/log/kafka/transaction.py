@@ -9,10 +9,11 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
+from headrace.failpoints import failpoint
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.commits import COMMIT_KEY
 from headrace.log.kafka.failures import is_fenced, reason
-from headrace.log.kafka.producing import Ends, send, send_and_watch
+from headrace.log.kafka.producing import Watch, send_and_watch
 
 PATIENCE = 60.0
 """Seconds for which a step of a transaction is tried; also the transaction's own time-out on the broker."""
@@ -32,9 +33,9 @@ class FencedByBrokerError(InDoubtError):
     """The broker refuses the producer: another one took over, or the transaction was open for too long."""
 
 
-def step(call: Callable[..., Any], *arguments: Any, patience: float = PATIENCE) -> Any:
+def step(call: Callable[..., Any], *arguments: Any, patience: float | None = None) -> Any:
     """A call of the transactional API, repeated while librdkafka says that it may be."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + (PATIENCE if patience is None else patience)
     while True:
         left = deadline - time.monotonic()
         try:
@@ -57,22 +58,20 @@ def classify(cause: KafkaError) -> AbortNeededError | InDoubtError:
 
 def write(producer: Any, outputs: Planned, changelogs: Planned) -> Mapping[TopicPartition, int]:
     """Begin, and write everything but the commit record; the ends of the changelogs."""
-    watch = Ends()
+    watch = Watch()
     try:
         producer.begin_transaction()
-        for records, partitions in outputs:
-            send(producer, records, partitions)
-        for records, partitions in changelogs:
+        for records, partitions in (*outputs, *changelogs):
             send_and_watch(producer, records, partitions, watch.report)
     except KafkaException as error:
         raise classify(reason(error)) from error
     left = producer.flush(PATIENCE)
-    expected = {
-        TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)
-    }
-    if left or expected != set(watch.ends):
-        raise AbortNeededError(f"{left or 'some'} records were not delivered")
-    return watch.ends
+    if watch.refused or left:
+        raise AbortNeededError(
+            watch.refused[0] if watch.refused else f"{left} records were not delivered in time"
+        )
+    places = {TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)}
+    return {place: watch.ends[place] for place in places}
 
 
 def commit(
@@ -93,6 +92,7 @@ def commit(
     if positions:
         places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
         step(producer.send_offsets_to_transaction, places, group)
+    failpoint("publish.sent")
     step(producer.commit_transaction)
 
 
