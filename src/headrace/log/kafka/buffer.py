@@ -53,12 +53,16 @@ class Buffer:
 
     def add(self, messages: Sequence[Any]) -> None:
         """Take messages of the partition, in order."""
-        self._offsets += [message.offset() for message in messages]
+        offsets = [message.offset() for message in messages]
+        self.seen = offsets[-1] + 1
+        if offsets[0] < self.next:  # the reader has skipped ahead
+            place = bisect_left(offsets, self.next)
+            offsets, messages = offsets[place:], messages[place:]
+        self._offsets += offsets
         self._timestamps += [message.timestamp()[1] for message in messages]
         self._keys += [message.key() for message in messages]
         self._values += [message.value() for message in messages]
         self._headers += [message.headers() for message in messages]
-        self.seen = self._offsets[-1] + 1
 
     def skip_to(self, start: int) -> None:
         """Forget what lies before `start`."""

@@ -94,11 +94,19 @@ class Connection:
             if failed is None:
                 return {TopicPartition(place.topic, place.partition): place.offset for place in found}
             self.check(times)
+            self._refresh(isolation)
             if not is_passing(failed) or time.monotonic() > deadline:
                 raise translate(
                     failed, self.config, f"asking for offsets of {', '.join({p.topic for p in times})}"
                 )
             time.sleep(0.02)
+
+    def _refresh(self, isolation: str) -> None:
+        """A client that once heard of no such topic would go on believing it."""
+        try:
+            self._asking(isolation).list_topics(timeout=settings.TIMEOUT)
+        except KafkaException as error:
+            raise translate(error, self.config, "listing the topics") from error
 
     def bounds(self, place: TopicPartition) -> tuple[int, int]:
         """The first offset and the end of a partition, with what is not committed yet."""

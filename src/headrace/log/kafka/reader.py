@@ -78,6 +78,7 @@ class Reader:
             if not finished:
                 with self._lock:
                     self._drop(wanted)
+                    self._known_topics -= {place.topic for place in wanted}
 
     def _place(self, wanted: Mapping[TopicPartition, tuple[int, int]]) -> None:
         """Have the consumer fetch the wanted partitions from where they are wanted, and no idle ones."""
@@ -120,9 +121,13 @@ class Reader:
             self._known_topics.add(place.topic)
 
     def _drop(self, places: set[TopicPartition] | Mapping[TopicPartition, object]) -> None:
-        assigned = [place for place in places if self._buffers.pop(place, None) is not None]
-        if assigned:
-            self._consumer.incremental_unassign([Place(*place) for place in assigned])
+        dropped = [self._buffers.pop(place) for place in places if place in self._buffers]
+        # A pause outlives the assignment: take it back, or the partition stays silent when it is assigned again.
+        paused = [Place(*buffer.place) for buffer in dropped if buffer.paused]
+        if paused:
+            self._consumer.resume(paused)
+        if dropped:
+            self._consumer.incremental_unassign([Place(*buffer.place) for buffer in dropped])
 
     def _done(self, buffer: Buffer) -> None:
         buffer.busy = False
@@ -166,7 +171,6 @@ class Reader:
             self._drop({buffer.place})
             raise _out_of_range(buffer.place, buffer.wanted, (first, end))
         elif is_absent(error):
-            self._known_topics.discard(buffer.place.topic)
             self._connection.forget(buffer.place.topic)
             self._drop({buffer.place})
             raise missing(self._connection.config, buffer.place.topic)
