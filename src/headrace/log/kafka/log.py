@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import ConfigResource, ConfigSource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
 
 from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
-from headrace.log.kafka import settings
+from headrace.log.kafka import settings, topics
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
-from headrace.log.kafka.failures import is_absent, missing, reason, translate
+from headrace.log.kafka.failures import translate
 from headrace.log.kafka.producing import plan, send
 from headrace.log.kafka.publisher import KafkaPublisher
 from headrace.log.kafka.reader import Reader, shared_reader
@@ -41,52 +40,15 @@ class KafkaLog:
 
     def describe(self, name: str) -> TopicDescription:
         """One topic, with the settings that differ from the broker's; LogError when there is none of that name."""
-        self._connection.forget(name)
-        partitions = self._connection.partitions(name)
-        resource = ConfigResource(ResourceType.TOPIC, name)
-        entries = self._admin(
-            self._connection.admin.describe_configs([resource]), f"describing topic `{name}`"
-        )
-        own = {
-            entry.name: entry.value
-            for entry in entries.values()
-            if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-        }
-        return TopicDescription(name, partitions, own)
+        return topics.describe(self._connection, name)
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic; LogError when there is one of that name."""
-        topic = NewTopic(name, partitions, self.config.replication_factor, config=dict(config or {}))
-        try:
-            self._admin(self._connection.admin.create_topics([topic]), f"making topic `{name}`")
-        except LogError as error:
-            cause = error.__cause__
-            if isinstance(cause, KafkaException) and reason(cause).code() == KafkaError.TOPIC_ALREADY_EXISTS:
-                raise LogError(
-                    f"topic `{name}` exists already: choose another name, or delete it first"
-                ) from cause
-            raise
-        self._connection.wait_for_topic(name, there=True)
+        topics.create(self._connection, name, partitions, config)
 
     def delete_topic(self, name: str) -> None:
         """Remove a topic and its records."""
-        try:
-            self._admin(self._connection.admin.delete_topics([name]), f"deleting topic `{name}`")
-        except LogError as error:
-            cause = error.__cause__
-            if isinstance(cause, KafkaException) and is_absent(reason(cause)):
-                raise missing(self.config, name) from cause
-            raise
-        self._connection.wait_for_topic(name, there=False)
-
-    def _admin(self, futures: Mapping[Any, Any], doing: str) -> Any:
-        (future,) = futures.values()
-        try:
-            return future.result(timeout=3 * settings.TIMEOUT)
-        except KafkaException as error:
-            raise translate(error, self.config, doing) from error
-        except ValueError as error:  # what the client itself refuses, such as an empty name
-            raise LogError(f"Kafka refused {doing}: {error}") from error
+        topics.delete(self._connection, name)
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The first offset of each partition."""
@@ -157,13 +119,12 @@ class KafkaLog:
 
     def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
         """How far an application has read: the offsets of its consumer group."""
-        request = [ConsumerGroupTopicPartitions(application_id)]
-        answer = self._admin(
-            self._connection.admin.list_consumer_group_offsets(request),
-            f"asking for group `{application_id}`",
+        asked = self._connection.admin.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(application_id)]
         )
+        found = topics.answer(self._connection, asked, f"asking for group `{application_id}`")
         return {
-            TopicPartition(place.topic, place.partition): place.offset for place in answer.topic_partitions
+            TopicPartition(place.topic, place.partition): place.offset for place in found.topic_partitions
         }
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from headrace.errors import FencedError, LogError
 from headrace.failpoints import failpoint
 from headrace.log.base import Publication, TopicPartition
 from headrace.log.commits import COMMIT_KEY, commits_topic
-from headrace.log.kafka import settings, transaction
+from headrace.log.kafka import settings, topics, transaction
 from headrace.log.kafka.commits import Found, newest
 from headrace.log.kafka.connection import Connection
 from headrace.log.kafka.failures import translate
@@ -47,9 +47,6 @@ class KafkaPublisher:
 
     def _ensure_topic(self) -> None:
         """Made by the first start; small segments, so that compaction keeps up and a start reads little."""
-        # The module that makes topics imports this one.
-        from headrace.log.kafka.log import KafkaLog
-
         if self._topic not in self._connection.topics():
             compact = {
                 "cleanup.policy": "compact",
@@ -57,7 +54,7 @@ class KafkaPublisher:
                 "min.cleanable.dirty.ratio": "0.01",
             }
             try:
-                KafkaLog(self._connection.config).create_topic(self._topic, 1, compact)
+                topics.create(self._connection, self._topic, 1, compact)
             except LogError:
                 if self._topic not in self._connection.topics():  # else another start was faster
                     raise

@@ -1,0 +1,71 @@
+"""Making, describing and deleting topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    ResourceType,
+)
+
+from headrace.errors import LogError
+from headrace.log.base import TopicDescription
+from headrace.log.kafka import settings
+from headrace.log.kafka.connection import Connection
+from headrace.log.kafka.failures import is_absent, missing, reason, translate
+
+
+def answer(connection: Connection, futures: Mapping[Any, Any], doing: str) -> Any:
+    """The result of an administrative question about one thing."""
+    (future,) = futures.values()
+    try:
+        return future.result(timeout=3 * settings.TIMEOUT)
+    except KafkaException as error:
+        raise translate(error, connection.config, doing) from error
+    except ValueError as error:  # what the client itself refuses, such as an empty name
+        raise LogError(f"Kafka refused {doing}: {error}") from error
+
+
+def describe(connection: Connection, name: str) -> TopicDescription:
+    """A topic, with the settings that differ from the broker's."""
+    connection.forget(name)
+    partitions = connection.partitions(name)
+    asked = connection.admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)])
+    entries = answer(connection, asked, f"describing topic `{name}`").values()
+    own = {e.name: e.value for e in entries if e.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value}
+    return TopicDescription(name, partitions, own)
+
+
+def create(connection: Connection, name: str, partitions: int, config: Mapping[str, str] | None) -> None:
+    """Make a topic, and wait until it can be used."""
+    topic = NewTopic(name, partitions, connection.config.replication_factor, config=dict(config or {}))
+    try:
+        answer(connection, connection.admin.create_topics([topic]), f"making topic `{name}`")
+    except LogError as error:
+        if _code(error) == KafkaError.TOPIC_ALREADY_EXISTS:
+            raise LogError(
+                f"topic `{name}` exists already: choose another name, or delete it first"
+            ) from error.__cause__
+        raise
+    connection.wait_for_topic(name, there=True)
+
+
+def delete(connection: Connection, name: str) -> None:
+    """Remove a topic, and wait until it is gone."""
+    try:
+        answer(connection, connection.admin.delete_topics([name]), f"deleting topic `{name}`")
+    except LogError as error:
+        if isinstance(error.__cause__, KafkaException) and is_absent(reason(error.__cause__)):
+            raise missing(connection.config, name) from error.__cause__
+        raise
+    connection.wait_for_topic(name, there=False)
+
+
+def _code(error: LogError) -> int | None:
+    cause = error.__cause__
+    return reason(cause).code() if isinstance(cause, KafkaException) else None
