@@ -1,4 +1,4 @@
-"""An application in this process, with a folder of its own for topics and stores."""
+"""An application in this process, with a folder of its own for stores, and for topics unless they are on Kafka."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from headrace.app import Streams
 from headrace.config import StreamsConfig
-from headrace.log import LogConfig, TopicLog, open_log
+from headrace.log import TopicLog, open_log
 from headrace.spark.publish import Batch
+from headrace.spark.runtime import log_config
 from headrace.topology.topology import Topology
 from tests.spark.harness.records import Part, Rec, append, read_topic
 
@@ -36,7 +37,7 @@ class Application:
         self.topology = topology
         self.settings = {"default_partitions": partitions, **settings}
         self.config = StreamsConfig(application_id=application_id, data_dir=str(folder), **self.settings)
-        self.log: TopicLog = open_log(LogConfig(directory=str(self.config.log_path)))
+        self.log: TopicLog = open_log(log_config(self.config))
         existing = self.log.topics()
         for topic in _named_topics(topology):
             if topic not in existing:
