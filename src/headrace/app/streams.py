@@ -44,6 +44,8 @@ logger = logging.getLogger("headrace")
 
 StateListener = Callable[[State, State], None]
 
+FINAL = (ProcessingError, FencedError, StartError)
+"""Errors that would only come again."""
 RESTARTS = 3
 """How often in a row a query that was lost with a worker is started again without a commit in between."""
 
@@ -248,7 +250,10 @@ class Streams:
         if self._state is State.REBALANCING:
             self._become(State.RUNNING)
         for listener in self._batch_listeners:
-            listener(batch)
+            try:
+                listener(batch)
+            except Exception:
+                logger.exception("a listener raised; the batch is committed all the same")
         with self._changed:
             self._changed.notify_all()
         failpoint("batch.after")
@@ -266,7 +271,7 @@ class Streams:
             error = query.error or query.exception()
             failures = failures + 1 if self.metrics.commits == batches else 1
             batches = self.metrics.commits
-            if isinstance(error, (ProcessingError, FencedError, StartError)) or failures > RESTARTS:
+            if isinstance(error, FINAL) or failures > RESTARTS or not query.can_restart:
                 self._fail(error)
                 return
             logger.warning("the query was lost, starting it again from the last commit: %s", error)
@@ -282,6 +287,8 @@ class Streams:
             self._become(State.REBALANCING)
         assert self._query is not None and self._publisher is not None and self._log is not None
         self._query.stop(0)
+        if self._readers is not None:
+            self._readers.close()
         self._publisher.close()
         self._publisher = self._log.publisher(self.config.application_id)
         self._run_query()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -94,7 +95,18 @@ class SparkQuery:
 
     def alive(self) -> bool:
         """Whether the query still runs."""
-        return self._query is not None and self._query.isActive
+        try:
+            return self._query is not None and self._query.isActive
+        except (Py4JError, OSError) as error:
+            self.error = SparkFailedError("Spark's Java process has ended: start the application again")
+            self.error.__cause__ = error
+            self._query = None
+            return False
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether there is still a Spark to run on."""
+        return self._query is not None
 
     def exception(self) -> BaseException | None:
         """What ended the query, when it was not one of our own errors."""
@@ -105,6 +117,7 @@ class SparkQuery:
         """Plan no more, wait for the running batch, then stop. True when that went by the book."""
         query = self._query
         if query is None:
+            shutil.rmtree(self._folder, ignore_errors=True)
             return True
         # Kept, because the running batch tells the planner of its commit after this.
         self._stopping = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
+from py4j.protocol import Py4JError
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
@@ -83,7 +85,8 @@ def release(spark: SparkSession) -> None:
         _users -= 1
         if _users == 0:
             _ours = None
-            spark.stop()
+            with contextlib.suppress(Py4JError, OSError):  # its process may be gone already
+                spark.stop()
 
 
 def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
