@@ -54,7 +54,7 @@ ONLY_IN = {
     "confluent_kafka": ("log.kafka",),
     "lmdb": ("log.", "state."),
     "pyarrow": ("log.", "spark."),
-    "pandas": (),
+    "pandas": ("spark.daemon",),  # imported early there, since PySpark asks for it
     "pydantic": (),
 }
 
