@@ -60,7 +60,8 @@ def w2(source: str = "orders", sink: str = "paid") -> Topology:
         builder.stream(source, value=Order)
         .filter(lambda _, order: order.status != "cancelled")
         .map_values(
-            lambda order: Paid(order.order_id, order.customer, round(order.amount * 100), order.ts), value=Paid
+            lambda order: Paid(order.order_id, order.customer, round(order.amount * 100), order.ts),
+            value=Paid,
         )
         .to(sink, value=Paid)
     )

@@ -1,54 +1,60 @@
-"""The Headrace peer: workloads w1, w2 and w3 of README.md, as any user would run them."""
+"""Headrace: workloads w1, w2 and w3 of README.md, as any user would run them."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import workloads
-
+from benchmarks import workloads
 from headrace import Streams
+
+
+def say(line: str) -> None:
+    """In one piece: two threads speak."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("bootstrap", "workload", "app-id", "input", "output", "state-dir"):
+    for name in ("workload", "app-id", "input", "output", "state-dir"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--bootstrap", help="Kafka's brokers")
+    parser.add_argument("--data-dir", help="instead: the folder of the embedded log")
     args = parser.parse_args()
     topology = getattr(workloads, args.workload)(args.input, args.output)
+    where = {"bootstrap_servers": args.bootstrap} if args.bootstrap else {"data_dir": args.data_dir}
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    streams = Streams(
-        topology,
-        application_id=args.app_id,
-        bootstrap_servers=args.bootstrap,
-        state_dir=args.state_dir,
-    )
-    seen = []
+    streams = Streams(topology, application_id=args.app_id, state_dir=args.state_dir, **where)
+    ended = [time.time()]
+    handled = []
 
     def batch(done) -> None:
-        if done.records and not seen:
-            # The batch's own time is when its first record was handled, near enough: it was planned then.
-            seen.append(True)
-            print(f"FIRST {done.commit.wall_clock}", flush=True)
+        now, planned = time.time(), done.commit.wall_clock / 1000
+        if done.records and not handled:
+            handled.append(True)
+            # Its first record was handled just after the batch was planned.
+            say(f"FIRST {done.commit.wall_clock}")
+        tasks = [{"task": report.task, "seconds": report.seconds} for report in done.reports]
+        seconds = {**done.seconds, "next": max(0.0, planned - ended[-1])}
+        profile = {"records": done.records, "outputs": done.outputs, "seconds": seconds, "tasks": tasks}
+        profile["wall"] = now - ended[-1]
+        say(f"BATCH {json.dumps(profile)}")
+        ended.append(time.time())
 
     streams.on_batch(batch)
     with streams:
         streams.wait_until_running()
-        print(f"RUNNING {time.time_ns() // 1_000_000}", flush=True)
+        say(f"RUNNING {time.time_ns() // 1_000_000}")
         while not stop.is_set() and not streams.state.has_ended:
             stop.wait(0.1)
-        for name, seconds in sorted(streams.metrics.seconds.items()):
-            print(f"SPENT batch {name} {seconds:.2f}")
-        for name, seconds in sorted(streams.metrics.task_seconds.items()):
-            print(f"SPENT task {name} {seconds:.2f}")
+        streams.wait(0)
 
 
 if __name__ == "__main__":

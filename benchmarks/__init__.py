@@ -1,0 +1,1 @@
+"""How fast Headrace is, beside its neighbours, in one run on one machine. See README.md."""
