@@ -1,0 +1,55 @@
+"""The entry point: finds the command, runs it, and turns errors into one clear message."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from headrace.errors import HeadraceError
+
+COMMANDS = {
+    "run": "run a topology on Spark",
+    "topics": "list, create, describe and delete topics",
+    "produce": "write records from standard input to a topic",
+    "consume": "print the records of a topic",
+}
+"""Every command and what it does; each is a module here with a function `register`."""
+
+
+def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser. Only the module of the wanted command is imported: `run` brings Spark along."""
+    parser = argparse.ArgumentParser(prog="headrace", description="Kafka Streams for Python, on Spark.")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for name, summary in COMMANDS.items():
+        if name == wanted:
+            import_module(f"headrace.cli.{name}").register(commands)
+        else:
+            commands.add_parser(name, help=summary)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code. 1: it did not work, 2: wrong usage, 130: Ctrl-C."""
+    given = sys.argv[1:] if arguments is None else arguments
+    args = parser_for(given).parse_args(given)
+    try:
+        code: int = args.action(args)
+        sys.stdout.flush()
+        return code
+    except HeadraceError as error:
+        print(f"headrace: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as in `headrace consume t | head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
