@@ -135,7 +135,7 @@ def farewell() -> None:
     headrace = Path(sys.executable).with_name("headrace")
     command = headrace.relative_to(Path.cwd()) if headrace.is_relative_to(Path.cwd()) else headrace.name
     tips = {
-        f"{command} topics --data-dir {FOLDER}": "what the demo left behind",
+        f"{command} topics list --data-dir {FOLDER}": "what the demo left behind",
         f"{command} consume fraud-alerts --data-dir {FOLDER}": "the alerts again",
         f"{command} run examples/word_count.py": "another application",
         "less examples/fraud_detector.py": "how little code it is",

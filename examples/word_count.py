@@ -1,8 +1,8 @@
 """Count words: the first program of every stream processor.
 
-headrace produce text-input --value "hello streams"
-headrace run examples/word_count.py
-headrace consume wordcount-output --value int
+$ echo "hello streams" | headrace produce text-input --no-key
+$ headrace run examples/word_count.py
+$ headrace consume wordcount-output --value-type long
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import re
+import shlex
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from documents import DOCUMENTS, ROOT, WITH_PYTHON, Document
 
 from headrace import StreamsConfig
+from headrace.cli.main import COMMANDS, parser_for
 
 
 @pytest.mark.parametrize("document", WITH_PYTHON, ids=lambda document: document.name)
@@ -46,6 +49,44 @@ def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs/reference/configuration.md").read_text()
     documented = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert documented == {field.name for field in fields(StreamsConfig)}
+
+
+def commands(document: Document) -> list[list[str]]:
+    """The arguments of every `headrace` command in the console blocks of a page."""
+    found = []
+    for _, lines in document.blocks("console"):
+        for line in lines:
+            if line.startswith("$ ") and "headrace " in line:
+                words = shlex.split(line.removeprefix("$ "), comments=True)
+                found.append(words[words.index("headrace") + 1 :])
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_the_commands_on_a_page_are_understood(document: Document) -> None:
+    for arguments in commands(document):
+        parser_for(arguments).parse_args(arguments)
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    found: set[str] = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                found |= options(inner)
+        elif not isinstance(action, argparse._HelpAction):
+            found |= {option for option in action.option_strings if option.startswith("--")}
+    return found
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_and_option_is_documented(command: str) -> None:
+    page = (ROOT / "docs/reference/cli.md").read_text()
+    sections = dict(re.findall(r"^## headrace (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    parser = parser_for([command])
+    documented = set(re.findall(r"^\| `(--[\w-]+)` \|", sections[command], re.MULTILINE))
+    subparsers = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    assert documented == options(subparsers.choices[command])
 
 
 def test_every_decision_is_in_the_list_of_decisions() -> None:
