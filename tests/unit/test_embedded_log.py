@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from log_contract import TopicLogContract, some, values
+from log_contract import TopicLogContract, rows, some, values
 
 from headrace.errors import AlreadyRunningError, ConfigError, LogError
 from headrace.log import LogConfig, Outgoing, TopicPartition, open_log
@@ -96,6 +97,34 @@ def test_large_and_many_records_are_split_and_come_back_in_order(log: EmbeddedLo
     assert len(chunks) > 4
     assert [len(value or b"") for chunk in chunks for value in chunk.values] == sizes
     assert [offset for chunk in chunks for offset in chunk.offsets] == list(range(len(sizes)))
+
+
+def test_what_many_tasks_write_to_a_partition_is_one_chunk(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    plain = [ArrowOutgoing("t", to_batch([b"k"], [b"%d" % i], [i]), partitions=0) for i in range(20)]
+    plain.insert(7, ArrowOutgoing("t", to_batch([b"k"], [b"x"], [7], [(("h", b"1"),)]), partitions=0))
+    log.append(plain)
+    environment = log._environment
+    with environment.read() as txn:
+        assert txn.stat(environment.entries)["entries"] == 1
+    (chunk,) = log.read({TopicPartition("t", 0): (0, 21)})
+    assert chunk.values[:9] == [b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"x", b"7"]
+    assert chunk.headers is not None
+    assert [bool(row) for row in chunk.headers] == [index == 7 for index in range(21)]
+
+
+def test_arrow_batches_of_other_shapes_are_taken(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    batch = pa.record_batch(
+        {
+            "timestamp": pa.array([5], pa.int32()),
+            "value": pa.array([b"v"], pa.large_binary()),
+            "extra": pa.array([1]),
+            "key": pa.array([None], pa.binary()),
+        }
+    )
+    log.append([ArrowOutgoing("t", batch)])
+    assert rows(log, "t") == [(0, None, b"v", 5)]
 
 
 def test_small_appends_are_read_as_one_chunk(log: EmbeddedLog) -> None:

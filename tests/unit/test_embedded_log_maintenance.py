@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from log_contract import rows, some, values
 
 from headrace.errors import OffsetOutOfRangeError
-from headrace.log import Outgoing, TopicPartition
+from headrace.log import Outgoing, Publication, TopicPartition
 from headrace.log.embedded import EmbeddedLog
 
 COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
@@ -161,6 +162,40 @@ def test_reading_goes_on_while_entries_are_joined(log: EmbeddedLog) -> None:
     for chunk in reading:
         offsets += chunk.offsets
     assert offsets == list(range(140))
+
+
+def test_upkeep_beside_a_publisher_and_a_reader(log: EmbeddedLog) -> None:
+    """All in one process, from three threads: nobody waits for ever, and nothing is lost."""
+    log.create_topic("t", 2, {**COMPACT, "min.cleanable.dirty.ratio": "0"})
+    publisher = log.publisher("app")
+    done = threading.Event()
+    failed: list[BaseException] = []
+
+    def again_and_again(work: Callable[[], object]) -> None:
+        try:
+            while not done.is_set():
+                work()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [
+        threading.Thread(target=again_and_again, args=(work,))
+        for work in (log.maintain, lambda: values(log, "t"))
+    ]
+    for thread in threads:
+        thread.start()
+    for number in range(200):
+        keys = [b"%d" % (number % 7), b"%d" % (number % 11)]
+        records = Outgoing("t", keys, [b"%d" % number] * 2, [1, 1], partitions=[0, 1])
+        publisher.publish(Publication([], [records], {}, lambda ends: b"x"))
+    done.set()
+    for thread in threads:
+        thread.join()
+    publisher.close()
+    assert failed == []
+    log.maintain()
+    newest = [{b"%d" % (number % size): b"%d" % number for number in range(200)} for size in (7, 11)]
+    assert [{row[1]: row[2] for row in rows(log, "t", partition)} for partition in (0, 1)] == newest
 
 
 def test_what_a_deleted_topic_left_is_removed_later(log: EmbeddedLog) -> None:

@@ -47,7 +47,7 @@ class ArrowOutgoing(Outgoing):
         self, topic: str, batch: pa.RecordBatch, partitions: Sequence[int] | int | None = None
     ) -> None:
         self.topic = topic
-        self.batch = batch
+        self.batch = batch if batch.schema in (SCHEMA, SCHEMA_WITH_HEADERS) else conform(batch)
         self.partitions = partitions
 
     def __len__(self) -> int:
@@ -87,6 +87,28 @@ def batches_of(records: Outgoing, rows: int) -> list[pa.RecordBatch]:
 def _batch(records: Outgoing, low: int, high: int) -> pa.RecordBatch:
     headers = records.headers[low:high] if records.headers is not None else None
     return to_batch(records.keys[low:high], records.values[low:high], records.timestamps[low:high], headers)
+
+
+def conform(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The columns of a record, in their order and types, of a batch that has them somehow."""
+    schema = SCHEMA_WITH_HEADERS if "headers" in batch.schema.names else SCHEMA
+    return pa.record_batch([batch.column(field.name).cast(field.type) for field in schema], schema=schema)
+
+
+def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches as one; those without headers get empty ones where another has some."""
+    if len(batches) == 1:
+        return batches[0]
+    if any(batch.num_columns > len(SCHEMA) for batch in batches):
+        return pa.concat_batches([_with_headers(batch) for batch in batches])
+    return pa.concat_batches(batches)
+
+
+def _with_headers(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.num_columns > len(SCHEMA):
+        return batch
+    nothing = pa.nulls(batch.num_rows, SCHEMA_WITH_HEADERS.field("headers").type)
+    return pa.record_batch([*batch.columns, nothing], schema=SCHEMA_WITH_HEADERS)
 
 
 def to_batch(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -30,7 +30,9 @@ _SMALL_BYTES = 256 * 1024
 _MANY = 50
 
 
-def compact(environment: Environment, topic: Topic, partition: int, now: int) -> int:
+def compact(
+    environment: Environment, topic: Topic, partition: int, now: int, stop: Callable[[], bool] = lambda: False
+) -> int:
     """Drop what a newer record of the same key has replaced, and tombstones whose time is over.
 
     As in Kafka it waits until `min.cleanable.dirty.ratio` of the records are new, and a tombstone stays for
@@ -47,6 +49,8 @@ def compact(environment: Environment, topic: Topic, partition: int, now: int) ->
             offsets, batch = decode(base, entry)
             latest.update(zip(batch.column("key").to_pylist(), offsets, strict=True))
             clean_to = offsets[-1] + 1
+            if stop():
+                return dropped
             if len(latest) >= _MOST_KEYS:
                 break
         dropped += _rewrite(environment, topic, partition, clean_to, latest, now)

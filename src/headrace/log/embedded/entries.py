@@ -9,12 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from headrace.log.arrow import SCHEMA, SCHEMA_WITH_HEADERS
+from headrace.log.arrow import SCHEMA, SCHEMA_WITH_HEADERS, concat
 
 MAX_ROWS = 20_000
 MAX_BYTES = 4 * 1024 * 1024
@@ -113,17 +112,10 @@ def cut(
 
 
 def join(parts: Sequence[tuple[Sequence[int], pa.RecordBatch]]) -> tuple[Sequence[int], pa.RecordBatch]:
-    """Neighbouring parts as one; a part without headers gets empty ones where another has some."""
+    """Neighbouring parts as one."""
     if len(parts) == 1:
         return parts[0]
-    widest = max((batch.schema for _, batch in parts), key=len)
-    batches = [batch if batch.schema == widest else _with_headers(batch) for _, batch in parts]
     offsets: Sequence[int] = range(parts[0][0][0], parts[-1][0][-1] + 1)
     if sum(len(part) for part, _ in parts) != len(offsets):
         offsets = [offset for part, _ in parts for offset in part]
-    return offsets, pa.concat_batches(batches)
-
-
-def _with_headers(batch: pa.RecordBatch) -> Any:
-    nothing = pa.nulls(batch.num_rows, SCHEMA_WITH_HEADERS.field("headers").type)
-    return pa.record_batch([*batch.columns, nothing], schema=SCHEMA_WITH_HEADERS)
+    return offsets, concat([batch for _, batch in parts])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headrace.log.embedded import catalog
@@ -33,8 +34,8 @@ class Report:
     """Another process was at it, so nothing was done."""
 
 
-def run(environment: Environment, now: int) -> Report:
-    """One round over all topics."""
+def run(environment: Environment, now: int, stop: Callable[[], bool] = lambda: False) -> Report:
+    """One round over all topics; `stop` may ask it to leave the rest for another time."""
     environment.env.reader_check()
     report = Report()
     descriptor = os.open(environment.path / "maintenance", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -49,10 +50,12 @@ def run(environment: Environment, now: int) -> Report:
         _remove_leftovers(environment)
         for topic in topics:
             for partition in range(topic.partitions):
+                if stop():
+                    return report
                 if topic.expires:
                     report.expired += _expire(environment, topic, partition, now)
                 if topic.compacted:
-                    report.compacted += compact(environment, topic, partition, now)
+                    report.compacted += compact(environment, topic, partition, now, stop)
                 else:
                     report.joined += tidy(environment, topic, partition)
     finally:

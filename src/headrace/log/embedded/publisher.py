@@ -18,6 +18,7 @@ from headrace.log.embedded.catalog import Topic
 from headrace.log.embedded.entries import decode, encode, entry_key
 from headrace.log.embedded.environment import Environment, acquire, release
 from headrace.log.embedded.lock import EpochLock
+from headrace.log.embedded.upkeep import Upkeep
 
 
 class Application(msgspec.Struct):
@@ -52,6 +53,7 @@ class EmbeddedPublisher:
             release(self._environment)
             raise
         self._open = True
+        self._upkeep = Upkeep(directory)
 
     def _become_writer(self, take_over: bool) -> None:
         environment, name = self._environment, self._application_id
@@ -138,6 +140,7 @@ class EmbeddedPublisher:
         """Let the application go: another process may start it at once."""
         if self._open:
             self._open = False
+            self._upkeep.close()
             self._lock.release(remove=True)
             release(self._environment)
 

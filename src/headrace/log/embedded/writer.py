@@ -9,13 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.errors import LogError
-from headrace.log.arrow import batches_of
+from headrace.log.arrow import batches_of, concat
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.embedded import catalog
 from headrace.log.embedded.catalog import Topic
 from headrace.log.embedded.entries import MAX_ROWS, encode, entry_key, max_timestamp, split
 from headrace.log.embedded.environment import Environment
 from headrace.partitioning import murmur2_many
+
+_ENOUGH_ROWS = 4_096
 
 
 class Prepared(NamedTuple):
@@ -33,16 +35,31 @@ def prepare(environment: Environment, records: Sequence[Outgoing]) -> list[Prepa
     with environment.read() as txn:
         topics = {item.topic: catalog.find(txn, environment, item.topic) for item in records if len(item)}
         turns = {name: _count(txn, environment, topic) for name, topic in topics.items()}
-    prepared: list[Prepared] = []
+    parts: dict[tuple[str, int], list[pa.RecordBatch]] = {}
     for item in records:
         if len(item):
-            topic = topics[item.topic]
-            for partition, batch in _by_partition(item, topic, turns):
-                prepared += [
-                    Prepared(topic, partition, piece.num_rows, max_timestamp(piece), encode(piece))
-                    for piece in split(batch)
-                ]
-    return prepared
+            for partition, batch in _by_partition(item, topics[item.topic], turns):
+                parts.setdefault((item.topic, partition), []).append(batch)
+    return [
+        Prepared(topics[name], partition, piece.num_rows, max_timestamp(piece), encode(piece))
+        for (name, partition), batches in parts.items()
+        for gathered in _gather(batches)
+        for piece in split(gathered)
+    ]
+
+
+def _gather(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches of a partition become one entry: many tasks that each write a little must not slow readers down."""
+    small: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        small.append(batch)
+        rows += batch.num_rows
+        if rows >= _ENOUGH_ROWS:
+            yield concat(small)
+            small, rows = [], 0
+    if small:
+        yield concat(small)
 
 
 def write(txn: Any, environment: Environment, prepared: Sequence[Prepared]) -> Mapping[TopicPartition, int]:
