@@ -41,7 +41,10 @@ def main() -> None:
             handled.append(True)
             # Its first record was handled just after the batch was planned.
             say(f"FIRST {done.commit.wall_clock}")
-        tasks = [{"task": report.task, "seconds": report.seconds} for report in done.reports]
+        tasks = [
+            {"task": report.task, "began": report.began - planned, "seconds": report.seconds}
+            for report in done.reports
+        ]
         seconds = {**done.seconds, "next": max(0.0, planned - ended[-1])}
         profile = {"records": done.records, "outputs": done.outputs, "seconds": seconds, "tasks": tasks}
         profile["wall"] = now - ended[-1]

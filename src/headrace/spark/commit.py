@@ -63,6 +63,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     restored: int = 0
     seconds: dict[str, float] = {}
     """Where the time went."""
+    began: float = 0.0
+    """When it began, in seconds since the epoch."""
     host: str = ""
 
 

@@ -95,6 +95,7 @@ class HostedTask:
             recovery.kind,
             recovery.records,
             watch.seconds,
+            watch.began,
             _HOST,
         )
         made.append(self._row("report", "", encode(report)))

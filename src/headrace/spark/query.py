@@ -75,7 +75,6 @@ class SparkQuery:
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
-            entered = time.time()
             watch = Stopwatch()
             table = frame.toArrow()
             watch.lap("run")
@@ -83,7 +82,7 @@ class SparkQuery:
             self._tell()
             watch.lap("tell")
             # From the plan to here, Spark has planned the query of this batch.
-            batch.seconds["plan"] = max(0.0, entered - batch.commit.wall_clock / 1000)
+            batch.seconds["plan"] = max(0.0, watch.began - batch.commit.wall_clock / 1000)
             self._on_batch(batch)
         except BaseException as error:
             self.error = error

@@ -51,7 +51,7 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
         watch.lap("read_send")
     yield from heads.finish()
     watch.lap("read_send")
-    report = Report(f"reader-{min(numbers)}", seconds=watch.seconds)
+    report = Report(f"reader-{min(numbers)}", seconds=watch.seconds, began=watch.began)
     yield [Row(runtime.salts[0], DRIVER, "report", 0, 0, "", 0, encode(report))]
     failpoint("read.after")
 

@@ -15,14 +15,16 @@ class Stopwatch:
     ['read', 'process']
     """
 
-    __slots__ = ("_at", "seconds")
+    __slots__ = ("_last", "began", "seconds")
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._at = time.perf_counter()
+        self.began = time.time()
+        """Seconds since the epoch."""
+        self._last = time.perf_counter()
 
     def lap(self, name: str) -> None:
         """What has passed since the last lap went into `name`."""
         now = time.perf_counter()
-        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._at
-        self._at = now
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now
