@@ -19,11 +19,11 @@ from types import ModuleType
 from headrace import Streams, StreamsConfig
 from headrace.app.load import find_topology, load_module
 from headrace.log import LogConfig, Outgoing, TopicLog, TopicPartition, open_log
-from headrace.serdes import Serde, serde_for
+from headrace.serdes import serde_for
 
 FOLDER = Path(".headrace/demo")
 USERS = [f"user-{number:03}" for number in range(500)]
-RISKY = USERS[::25]
+RISKY = USERS[::10]
 PER_SECOND = 400
 
 
@@ -57,7 +57,7 @@ def main() -> int:
         stop.set()
         shop.join()
         say("asking the store `session-count-store` for some users' sessions, as of the last commit:")
-        for user in RISKY[:5]:
+        for user in RISKY[:8]:
             for window, count in streams.store("session-count-store").fetch(user):
                 print(
                     f"  {user}  {clock(window.start)} – {clock(window.end)}  {count} dangerous transactions"
@@ -83,7 +83,7 @@ def sell(app: ModuleType, log: TopicLog, stop: threading.Event) -> None:
     made = 0
     while not stop.wait(0.1):
         sales = [(rng.choice(USERS), round(rng.uniform(1, 900), 2)) for _ in range(PER_SECOND // 10)]
-        if rng.random() < 0.1:
+        if rng.random() < 0.05:
             thief = rng.choice(RISKY)
             sales += [(thief, round(rng.uniform(1100, 5000), 2)) for _ in range(rng.randint(3, 4))]
         now = round(time.time() * 1000)
@@ -98,7 +98,7 @@ class Alerts:
 
     def __init__(self, app: ModuleType, log: TopicLog) -> None:
         self.log = log
-        self.serde: Serde[object] = serde_for(app.Alert)
+        self.read = serde_for(app.Alert).deserialize
         partitions = [TopicPartition("fraud-alerts", p) for p in range(log.topics()["fraud-alerts"])]
         self.positions = dict(log.latest(partitions))
 
@@ -108,9 +108,10 @@ class Alerts:
         for chunk in self.log.read(ranges):
             for value, timestamp in zip(chunk.values, chunk.timestamps, strict=True):
                 if value is not None:
-                    delay = time.time() - timestamp / 1000
+                    alert, delay = self.read(value), time.time() - timestamp / 1000
                     print(
-                        f"  {clock(timestamp)}  {self.serde.deserialize(value)}  (seen {delay:.1f} s later)"
+                        f"  {clock(timestamp)}  {alert.user_id}: {alert.count} dangerous transactions "
+                        f"since {clock(alert.since)}  (seen {delay:.1f} s later)"
                     )
         self.positions.update(ends)
 
