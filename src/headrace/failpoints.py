@@ -1,7 +1,7 @@
 """Named points at which a test can kill the process: how exactly-once is shown to hold.
 
 Armed by the environment: with `HEADRACE_FAILPOINTS=/some/folder` a process that passes the point `publish.before` while
-there is a file of that name in the folder removes the file and dies by SIGKILL. Not armed, a point costs one comparison.
+there is a file of that name in the folder removes the file and dies by SIGKILL. Unarmed, a point costs one comparison.
 """
 
 from __future__ import annotations
