@@ -121,14 +121,16 @@ class KafkaPublisher:
     ) -> Mapping[TopicPartition, int]:
         headers = [("id", mark), ("owner", self._lease.owner.encode())]
         try:
-            self._ends = transaction.write(self._producer, outputs, changelogs)
+            self._ends = transaction.write(
+                self._producer, outputs, changelogs, publication.positions, self._group
+            )
             record = publication.commit(self._ends)
         except (AbortNeededError, InDoubtError):
             raise
         except BaseException:
             self._abort()
             raise
-        transaction.commit(self._producer, self._topic, record, headers, publication.positions, self._group)
+        transaction.commit(self._producer, self._topic, record, headers)
         failpoint("publish.committed")
         self._last = Found(-1, record, tuple(headers))
         return self._ends

@@ -89,6 +89,8 @@ def transactional(config: LogConfig, transactional_id: str) -> dict[str, Any]:
         config,
         transactional_id=transactional_id,
         transaction_timeout_ms=60_000,
+        # The broker refuses a transaction until the markers of the one before are written: ask again soon.
+        retry_backoff_ms=10,
         # By default a producer that loses all brokers for a moment forgets them and asks the bootstrap servers anew;
         # librdkafka 2.16 then waits for a group coordinator that it no longer knows, until the step times out.
         metadata_recovery_strategy="none",

@@ -56,7 +56,9 @@ def classify(cause: KafkaError) -> AbortNeededError | InDoubtError:
     return InDoubtError(cause.str())
 
 
-def write(producer: Any, outputs: Planned, changelogs: Planned) -> Mapping[TopicPartition, int]:
+def write(
+    producer: Any, outputs: Planned, changelogs: Planned, positions: Mapping[TopicPartition, int], group: Any
+) -> Mapping[TopicPartition, int]:
     """Begin, and write everything but the commit record; the ends of the changelogs."""
     watch = Watch()
     try:
@@ -65,33 +67,28 @@ def write(producer: Any, outputs: Planned, changelogs: Planned) -> Mapping[Topic
             send_and_watch(producer, records, partitions, watch.report)
     except KafkaException as error:
         raise classify(reason(error)) from error
+    if positions:  # while the records are on their way
+        places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
+        step(producer.send_offsets_to_transaction, places, group)
     left = producer.flush(PATIENCE)
     if watch.refused or left:
         raise AbortNeededError(
             watch.refused[0] if watch.refused else f"{left} records were not delivered in time"
         )
-    places = {TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)}
-    return {place: watch.ends[place] for place in places}
+    written = {
+        TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)
+    }
+    return {place: watch.ends[place] for place in written}
 
 
-def commit(
-    producer: Any,
-    topic: str,
-    record: bytes,
-    headers: list[tuple[str, bytes]],
-    positions: Mapping[TopicPartition, int],
-    group: Any,
-) -> None:
-    """Add the commit record and the positions, and commit."""
+def commit(producer: Any, topic: str, record: bytes, headers: list[tuple[str, bytes]]) -> None:
+    """Add the commit record, and commit."""
     try:
         producer.produce(topic, record, COMMIT_KEY, 0, headers=headers)
-    except (KafkaException, BufferError) as error:
-        if isinstance(error, BufferError):
-            raise AbortNeededError(str(error)) from error
+    except BufferError as error:
+        raise AbortNeededError(str(error)) from error
+    except KafkaException as error:
         raise classify(reason(error)) from error
-    if positions:
-        places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
-        step(producer.send_offsets_to_transaction, places, group)
     failpoint("publish.sent")
     step(producer.commit_transaction)
 
