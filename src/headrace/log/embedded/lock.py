@@ -66,7 +66,7 @@ class EpochLock:
             who = "another process"
         return AlreadyRunningError(
             f"application `{self._application_id}` is already running: {who} holds it; stop that one first, "
-            "use another `application_id`, or start with `take_over=True` to fence it"
+            "use another `application_id`, or start with `take_over=True` (`--take-over`) to fence it"
         )
 
     def release(self, *, remove: bool) -> None:

@@ -96,7 +96,7 @@ class LeaseKeeper:
         return AlreadyRunningError(
             f"application `{self._application_id}` is already running: process {process.pid} on host "
             f"`{process.host}` holds it; stop that one first, use another `application_id`, or start with "
-            "`take_over=True` to fence it"
+            "`take_over=True` (`--take-over`) to fence it"
         )
 
     def is_mine(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from confluent_kafka import KafkaException
@@ -11,6 +12,11 @@ from headrace.log.base import LogConfig
 
 TIMEOUT = 10.0
 """Seconds that a single question to the broker may take."""
+
+
+_silent = logging.getLogger("headrace.librdkafka")
+_silent.propagate = False
+_silent.addHandler(logging.NullHandler())
 
 
 def bootstrap(config: LogConfig) -> str:
@@ -26,6 +32,7 @@ def client(config: LogConfig, **more: Any) -> dict[str, Any]:
         "bootstrap.servers": bootstrap(config),
         # Errors reach the user as exceptions; librdkafka's own lines on stderr would only double them.
         "log_level": 0,
+        "logger": _silent,
         "error_cb": _ignore,
         "socket.timeout.ms": 10_000,
         "socket.nagle.disable": True,
