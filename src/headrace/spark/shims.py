@@ -37,6 +37,8 @@ def python() -> str:
         '  case "$entry" in */pyspark.zip) ;; *) path=$path${path:+:}$entry ;; esac\n'
         "done\n"
         "IFS=$separator\n"
+        # Processes that only describe the source to Spark are ended when idle, and die with a stack trace.
+        'case "$2 $3" in "pyspark.daemon pyspark.sql.worker."*) exec 2>/dev/null ;; esac\n'
         f'PYTHONPATH=$path exec "{sys.executable}" "$@"\n'
     )
     return str(_script(f"python-{_flat(Path(sys.executable))}/python", text))
