@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from headrace.app.topics import internal_topics
-from headrace.errors import LogError
+from headrace.errors import StartError
 from headrace.log.base import TopicLog, TopicPartition
+from headrace.log.commits import check_changelogs
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.layout import Layout
 from headrace.topology.topology import Topology
@@ -18,14 +19,13 @@ from headrace.topology.topology import Topology
 def base_commit(log: TopicLog, topology: Topology, layout: Layout, record: bytes | None) -> CommitRecord:
     """The commit to build on; a new incarnation when there is none. Internal topics that are missing are made."""
     wanted = internal_topics(layout)
+    base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
+    _refuse_other_counts(layout.application_id, layout.topics, base.positions)
+    _refuse_other_counts(layout.application_id, {name: n for name, (n, _) in wanted.items()}, base.ends)
+    # A changelog that the commit does not know belongs to a store that is new.
+    known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
+    check_changelogs(log, layout.application_id, known, record)
     existing = log.topics()
-    if record is None:
-        _refuse_orphans(
-            log, layout.application_id, {name: existing[name] for name in wanted if name in existing}
-        )
-        base = CommitRecord(uuid.uuid4().hex, 0, 0, {})
-    else:
-        base = decode(record, CommitRecord)
     for name, (partitions, config) in wanted.items():
         if name not in existing:
             log.create_topic(name, partitions, config)
@@ -37,13 +37,17 @@ def base_commit(log: TopicLog, topology: Topology, layout: Layout, record: bytes
     )
 
 
-def _refuse_orphans(log: TopicLog, application_id: str, changelogs: dict[str, int]) -> None:
-    """A changelog that holds something, but no commit that says how far it is true: do not guess."""
-    for name, partitions in changelogs.items():
-        if any(log.latest([TopicPartition(name, p) for p in range(partitions)]).values()):
-            raise LogError(
-                f"changelog `{name}` has records, but application `{application_id}` has no commit: "
-                "delete its internal topics, or choose another application id"
+def _refuse_other_counts(
+    application_id: str, counts: Mapping[str, int], committed: Mapping[str, Sequence[int]]
+) -> None:
+    """Keys would move to other tasks than those that have their state."""
+    for topic, count in counts.items():
+        before = len(committed.get(topic, ())) or count
+        if before != count:
+            raise StartError(
+                f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
+                f"`{application_id}`: keys would lose their state; go back to {before}, or start afresh under another "
+                "`application_id`"
             )
 
 
