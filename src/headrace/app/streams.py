@@ -268,7 +268,7 @@ class Streams:
                 continue
             if self._closing.is_set():
                 return
-            error = query.error or query.exception()
+            error = query.failure()
             failures = failures + 1 if self.metrics.commits == batches else 1
             batches = self.metrics.commits
             if isinstance(error, FINAL) or failures > RESTARTS or not query.can_restart:
@@ -277,9 +277,13 @@ class Streams:
             logger.warning("the query was lost, starting it again from the last commit: %s", error)
             try:
                 self._restart()
-            except BaseException as again:
+            except HeadraceError as again:
                 self._fail(again)
                 return
+            except Exception as again:
+                # Spark is still clearing up after what it lost; this counts as a start that failed.
+                assert self._query is not None
+                self._query.error = again
 
     def _restart(self) -> None:
         """A worker or the planner was lost: go on from the last commit of the log."""

@@ -13,6 +13,11 @@ from headrace.spark.rows import DRIVER, Row
 
 def failure_row(error: BaseException, slot: int = 0) -> Row:
     """A row that makes the driver fail the batch."""
+    return Row(slot, DRIVER, "error", 0, 0, "", 0, pack_failure(error))
+
+
+def pack_failure(error: BaseException) -> bytes:
+    """An error as bytes, for another process."""
     text = "".join(traceback.format_exception(error))
     if isinstance(error, errors.HeadraceError):
         failure = Failure(
@@ -25,11 +30,11 @@ def failure_row(error: BaseException, slot: int = 0) -> Row:
         )
     else:
         failure = Failure("", f"{type(error).__name__}: {error}", text)
-    return Row(slot, DRIVER, "error", 0, 0, "", 0, encode(failure))
+    return encode(failure)
 
 
-def raise_failure(payload: bytes) -> None:
-    """Raise, in the driver, what a worker reported."""
+def unpack_failure(payload: bytes) -> errors.HeadraceError:
+    """The error that another process reported, to be raised in the driver."""
     failure = decode(payload, Failure)
     kind: type[errors.HeadraceError] = getattr(errors, failure.kind or "ProcessingError")
     error = kind(
@@ -39,4 +44,4 @@ def raise_failure(payload: bytes) -> None:
         metadata=None if failure.metadata is None else RecordMetadata(*failure.metadata),
     )
     error.add_note(f"in a worker:\n{failure.traceback}")
-    raise error
+    return error

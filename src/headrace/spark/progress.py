@@ -23,6 +23,7 @@ class ProgressFile:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._ack = self.path.with_suffix(".idle")
+        self._failed = self.path.with_suffix(".failed")
         self._seen: tuple[int, int] | None = None
         self._progress: Progress | None = None
 
@@ -39,6 +40,14 @@ class ProgressFile:
         if self._progress is None or seen != self._seen:
             self._progress, self._seen = decode(self.path.read_bytes(), Progress), seen
         return self._progress
+
+    def fail(self, failure: bytes) -> None:
+        """The planner cannot go on, and says why."""
+        self._failed.write_bytes(failure)
+
+    def failure(self) -> bytes | None:
+        """Why the planner could not go on."""
+        return self._failed.read_bytes() if self._failed.exists() else None
 
     def acknowledge_stop(self) -> None:
         """The planner has seen `stopping`: no batch runs, and none will be planned."""

@@ -12,7 +12,7 @@ from headrace.failpoints import failpoint
 from headrace.log.arrow import ArrowOutgoing
 from headrace.log.base import Outgoing, Publication, Publisher, TopicPartition
 from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode, encode
-from headrace.spark.failure import raise_failure
+from headrace.spark.failure import unpack_failure
 from headrace.spark.interleave import interleave
 from headrace.spark.layout import Layout
 from headrace.spark.rows import from_batch, places, unpack
@@ -110,8 +110,8 @@ def collect(table: pa.Table, layout: Layout) -> Collected:
     changes: dict[tuple[str, int], list[pa.RecordBatch]] = {}
     for row in from_batch(table):
         if row.kind == "error":
-            raise_failure(row.payload)
-        elif row.kind == "plan":
+            raise unpack_failure(row.payload)
+        if row.kind == "plan":
             found.plan = decode(row.payload, Plan)
         elif row.kind == "report":
             found.reports.append(decode(row.payload, Report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -10,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
+from headrace.spark.failure import unpack_failure
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.rows import SPARK_SCHEMA
@@ -21,6 +24,8 @@ from headrace.spark.ship import Shipment
 from headrace.spark.source import NAME, HeadraceSource
 from headrace.spark.stage import stage
 from headrace.spark.stopwatch import Stopwatch
+
+logger = logging.getLogger("headrace")
 
 
 class SparkQuery:
@@ -37,6 +42,8 @@ class SparkQuery:
         self.spark = spark
         self.committer = committer
         self.error: BaseException | None = None
+        self.can_restart = True
+        """Whether there is still a Spark to run on."""
         self._on_batch = on_batch
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._file = ProgressFile(self._folder / "progress.json")
@@ -96,21 +103,31 @@ class SparkQuery:
         """Whether the query still runs."""
         try:
             return self._query is not None and self._query.isActive
-        except (Py4JError, OSError) as error:
-            self.error = SparkFailedError("Spark's Java process has ended: start the application again")
-            self.error.__cause__ = error
-            self._query = None
-            return False
+        except (Py4JError, OSError):
+            return False  # Spark's own process has ended
 
-    @property
-    def can_restart(self) -> bool:
-        """Whether there is still a Spark to run on."""
-        return self._query is not None
-
-    def exception(self) -> BaseException | None:
-        """What ended the query, when it was not one of our own errors."""
-        found = None if self._query is None else self._query.exception()
-        return None if found is None else SparkFailedError(_without_stack(str(found)))
+    def failure(self) -> BaseException:
+        """What ended the query: an error of ours, or in a few words what Spark says."""
+        told = self._file.failure()
+        if told is not None:
+            return unpack_failure(told)
+        found = self.error
+        try:
+            if found is None and self._query is not None:
+                found = self._query.exception()
+            self.spark.sparkContext._jsc.sc().isStopped()
+        except (Py4JError, OSError, AttributeError):
+            self.can_restart = False
+            return SparkFailedError(
+                "Spark's Java process has ended (was it killed, or out of memory?): start the application again, "
+                "it goes on from its last commit"
+            )
+        if found is None:
+            return SparkFailedError("the query ended without saying why")
+        if isinstance(found, (Py4JError, PySparkException)):
+            logger.debug("what Spark says: %s", found)
+            return SparkFailedError(in_a_few_words(str(found)))
+        return found
 
     def stop(self, timeout: float) -> bool:
         """Plan no more, wait for the running batch, then stop. True when that went by the book."""
@@ -122,15 +139,24 @@ class SparkQuery:
         self._stopping = True
         self._tell()
         until = time.monotonic() + timeout
-        while query.isActive and not self._file.stop_acknowledged() and time.monotonic() < until:
+        while self.alive() and not self._file.stop_acknowledged() and time.monotonic() < until:
             time.sleep(0.01)
-        clean = self._file.stop_acknowledged() or not query.isActive
-        query.stop()
+        clean = self._file.stop_acknowledged() or not self.alive()
+        if self.alive():
+            query.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
         return clean
 
 
-def _without_stack(text: str) -> str:
-    """The first line of what Spark says, without Java's stack."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "the query ended"
+def in_a_few_words(text: str) -> str:
+    """What Spark says, without Java's stack: the innermost cause."""
+    if "Python worker exited unexpectedly" in text or "Python worker process terminated" in text:
+        return (
+            "a Python worker died: it was killed, ran out of memory, "
+            "or a native library crashed; its last words, if any, are above"
+        )
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")
+    ]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes or lines or ["the query ended without saying why"])[-1 if causes else 0]

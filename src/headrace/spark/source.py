@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from headrace.failpoints import failpoint
 from headrace.spark.commit import Plan, decode, encode
-from headrace.spark.failure import failure_row
+from headrace.spark.failure import failure_row, pack_failure
 from headrace.spark.planner import Planner
 from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
@@ -63,6 +63,13 @@ class HeadraceReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         """Plan the next batch; the old offset when there is nothing to do for a while."""
+        try:
+            return self._next(start)
+        except Exception as error:
+            ProgressFile(self.progress_path).fail(pack_failure(error))
+            raise
+
+    def _next(self, start: dict[str, Any]) -> dict[str, Any]:
         planner, file = self._open()
         until = time.monotonic() + WAIT
         while True:
@@ -107,8 +114,8 @@ class HeadraceReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """In a worker: the records of some partition numbers, packed; the first reader adds the control rows."""
         packed, numbers, first = partition.value
-        runtime = runtime_of(self.application)
         try:
+            runtime = runtime_of(self.application)
             for rows in read_rows(runtime, decode(packed, Plan), numbers, control=first):
                 yield to_batch(rows)
         except Exception as error:
