@@ -11,8 +11,6 @@ import pytest
 
 from headrace.topology.topology import Topology
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="session")
 def failpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -20,27 +18,23 @@ def failpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("failpoints")
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def spark(failpoints: Path) -> Iterator[None]:
-    """What the session that the first application makes needs from its surroundings, and its end."""
-    # Workers import the topologies of tests by name.
-    paths = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH")]
-    before = dict(os.environ)
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    os.environ["HEADRACE_FAILPOINTS"] = str(failpoints)
-    yield
-    # Late, because the tests in other folders of the same run may need no Spark at all.
-    from pyspark.sql import SparkSession
+    """The session; an application that finds one uses it."""
+    # Late, because other tests of the same run may need no Spark at all.
+    from headrace.spark.session import release, session
 
-    session = SparkSession.getActiveSession()
-    if session is not None:
-        session.stop()
+    before = dict(os.environ)
+    os.environ["HEADRACE_FAILPOINTS"] = str(failpoints)
+    made = session(None, "tests", {})
+    yield
+    release(made)
     os.environ.clear()
     os.environ.update(before)
 
 
 @pytest.fixture
-def application(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+def application(spark: None, tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Makes applications in this process; they are closed at the end, also when the test fails."""
     from tests.spark.harness import Application
 

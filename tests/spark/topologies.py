@@ -63,9 +63,7 @@ def aggregates() -> Topology:
     words.group_by_key().count(store="by-key").to_stream().to("counts", value=int)
     words.group_by(letter).count(store="by-letter").to_stream().to("letter-counts", value=int)
     numbers = words.map_values(lambda value: number(None, value), value=int)
-    numbers.group_by_key().reduce(max, store="highest").to_stream().to(
-        "highest"
-    )
+    numbers.group_by_key().reduce(max, store="highest").to_stream().to("highest")
     (
         numbers.select_key(lambda key, value: f"mod-{value % 7}")
         .group_by_key()

@@ -86,8 +86,8 @@ class Application:
         return read_topic(self.log, topic)
 
     def recoveries(self) -> set[str]:
-        """The ways in which tasks came to their stores, in all batches of the last run."""
-        return {report.recovery for batch in self.batches for report in batch.reports}
+        """The ways in which tasks came to their stores, in all batches since `batches` was emptied."""
+        return {kind for batch in self.batches for kind in recoveries(batch)}
 
     def close(self) -> None:
         self.stop()
@@ -101,6 +101,11 @@ class Application:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def recoveries(batch: Batch) -> set[str]:
+    """The ways in which tasks with stores came to them."""
+    return {report.recovery for report in batch.reports if "prepare" in report.seconds}
 
 
 def _named_topics(topology: Topology) -> list[str]:
