@@ -40,13 +40,17 @@ def check_changelogs(
                     "restore the topic, or start afresh under another `application_id`"
                 )
             continue
-        if commit is None:
-            ends = log.latest(
-                [TopicPartition(changelog, partition) for partition in range(topics[changelog])]
+        if commit is None and _has_records(log, changelog, topics[changelog]):
+            raise LogError(
+                f"changelog `{changelog}` has records, but `{commits_topic(application_id)}` has no commit of "
+                f"application `{application_id}`, so nobody knows which of them count: delete the changelog to "
+                "start afresh, or use another `application_id`"
             )
-            if any(ends.values()):
-                raise LogError(
-                    f"changelog `{changelog}` has records, but `{commits_topic(application_id)}` has no commit of "
-                    f"application `{application_id}`, so nobody knows which of them count: delete the changelog to "
-                    "start afresh, or use another `application_id`"
-                )
+
+
+def _has_records(log: TopicLog, topic: str, partitions: int) -> bool:
+    """Whether there is a committed record: offsets are used up, too, by a first commit that was broken off."""
+    places = [TopicPartition(topic, partition) for partition in range(partitions)]
+    first, last = log.earliest(places), log.latest(places)
+    ranges = {place: (first[place], last[place]) for place in places if first[place] < last[place]}
+    return bool(ranges) and any(len(chunk) for chunk in log.read(ranges))
