@@ -23,6 +23,7 @@ from headrace.errors import (
     ConfigError,
     FencedError,
     HeadraceError,
+    OffsetOutOfRangeError,
     ProcessingError,
     StartError,
     StoreError,
@@ -44,7 +45,7 @@ logger = logging.getLogger("headrace")
 
 StateListener = Callable[[State, State], None]
 
-FINAL = (ProcessingError, FencedError, StartError)
+FINAL = (ProcessingError, FencedError, OffsetOutOfRangeError, StartError)
 """Errors that would only come again."""
 RESTARTS = 3
 """How often in a row a query that was lost with a worker is started again without a commit in between."""
