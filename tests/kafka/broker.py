@@ -93,7 +93,7 @@ class Broker:
                 [*_java(*options, quick=self._short_lived), "kafka.Kafka", str(settings)],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509 - the only way, and nothing else runs in it
+                preexec_fn=die_with_parent,  # noqa: PLW1509 - the only way, and nothing else runs in it
             )
         atexit.register(self.stop)
         self._wait_until_up()
@@ -152,8 +152,8 @@ def _java(*options: str, quick: bool = True) -> list[str]:
     return [java(), *tuning, *options, "-cp", f"{kafka_jars()}/*"]
 
 
-def _die_with_parent() -> None:
-    # If the test run is killed, nobody stops the broker: ask the kernel to (Linux only).
+def die_with_parent() -> None:
+    """For `preexec_fn`: if the test run is killed, nobody stops its processes, so ask the kernel to (Linux only)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 

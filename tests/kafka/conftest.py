@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.log import LogConfig, TopicLog, open_log
-from headrace.topology.topology import Topology
 from tests.kafka.broker import Broker
-from tests.spark.harness import Application
 
 
 @pytest.fixture
@@ -29,20 +27,10 @@ def log(broker: Broker) -> Iterator[TopicLog]:
 
 
 @pytest.fixture
-def application(
-    broker: Broker, log: TopicLog, name: str, tmp_path: Path
-) -> Iterator[Callable[..., Application]]:
-    """Makes applications in this process; closed at the end, also when the test fails, and their topics deleted."""
-    before = set(log.topics())
-    made: list[Application] = []
+def application(broker: Broker, name: str, tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Makes applications in this process."""
+    # Late, because the tests of the log alone need no Spark.
+    from tests.kafka.applications import applications
 
-    def make(topology: Topology, **settings: Any) -> Application:
-        given = {"application_id": name, "bootstrap_servers": broker.bootstrap_servers, **settings}
-        made.append(Application(topology, tmp_path, **given))
-        return made[-1]
-
-    yield make
-    for app in made:
-        app.close()
-    for topic in set(log.topics()) - before:
-        log.delete_topic(topic)
+    with applications(broker, tmp_path, name) as make:
+        yield make

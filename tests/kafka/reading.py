@@ -29,6 +29,7 @@ class _Client(Consumer):
             {
                 "bootstrap.servers": servers,
                 "group.id": "a-test",
+                "log_level": 0,
                 "isolation.level": isolation,
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,

@@ -41,8 +41,11 @@ def reference(
         for topic in driver.produced_topic_names():
             if not topic.startswith(internal):
                 found.outputs[topic] = [Rec(*record) for record in driver.produced(topic)]
-        for store in stores:
-            found.stores[store] = list(driver.store(store).all())
+        for name in stores:
+            store = driver.store(name)
+            # Sessions are only asked for by keys, as in Kafka Streams.
+            rows = store.all() if hasattr(store, "all") else store.fetch_range(None, None)
+            found.stores[name] = list(rows)
     return found
 
 
