@@ -14,6 +14,10 @@ from dataclasses import dataclass, field
 from headrace.log.base import TopicLog, TopicPartition
 from headrace.spark.commit import CommitRecord, Plan
 
+SAMPLE = 50
+"""Records of a partition that are looked at to learn how large they are; less is never too much for a batch."""
+OVERHEAD = 40
+"""Bytes that a record needs beside its key and value."""
 FIRST_BATCH = 10_000
 """The first batch of a start is small, so that the first result is quick."""
 
@@ -35,8 +39,6 @@ class Planner:
     commit_interval_ms: int = 0
     """The least time between two commits."""
     clock: Callable[[], int] = now_ms
-    record_bytes: float = 200.0
-    """How large a record is; learnt from what was read."""
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
     _globals: list[TopicPartition] = field(default_factory=list)
@@ -74,10 +76,10 @@ class Planner:
     def _ends(
         self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        limit = min(self.max_records, int(self.max_bytes / self.record_bytes) or 1)
-        if not self.planned:
-            limit = min(limit, FIRST_BATCH)
+        limit = self.max_records if self.planned else min(self.max_records, FIRST_BATCH)
         total = sum(backlog.values())
+        if total > SAMPLE:
+            limit = min(limit, max(1, int(self.max_bytes / self._record_bytes(starts, backlog))))
         if total <= limit:
             return {tp: start + backlog[tp] for tp, start in starts.items()}
         shares = _fair_shares(backlog, limit)
@@ -87,6 +89,17 @@ class Planner:
             ends = self._common_time(starts, ends, cut)
         return ends
 
+    def _record_bytes(
+        self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]
+    ) -> float:
+        """How large a record is, from the first few of each partition that this batch would read."""
+        ranges = {tp: (starts[tp], starts[tp] + min(SAMPLE, size)) for tp, size in backlog.items() if size}
+        count, size = 0, 0
+        for chunk in self.log.read(ranges):
+            count += len(chunk)
+            size += sum(map(len, filter(None, chunk.keys))) + sum(map(len, filter(None, chunk.values)))
+        return max(1.0, size / max(1, count)) + OVERHEAD
+
     def _common_time(
         self,
         starts: Mapping[TopicPartition, int],
@@ -95,9 +108,9 @@ class Planner:
     ) -> dict[TopicPartition, int]:
         """Cut every partition at the earliest time that a cut partition reaches."""
         times = {}
-        for tp in cut:
-            for chunk in self.log.read({tp: (ends[tp] - 1, ends[tp])}):
-                times[tp] = chunk.timestamps[-1]
+        # A few more than one: the last offset may belong to a transaction's marker, which nobody can read.
+        for chunk in self.log.read({tp: (max(starts[tp], ends[tp] - 10), ends[tp]) for tp in cut}):
+            times[TopicPartition(chunk.topic, chunk.partition)] = chunk.timestamps[-1]
         if not times:
             return dict(ends)
         first = min(times, key=lambda tp: times[tp])

@@ -102,9 +102,16 @@ class SparkQuery:
     def alive(self) -> bool:
         """Whether the query still runs."""
         try:
-            return self._query is not None and self._query.isActive
+            return self._query is not None and self._query.isActive and self._thread_lives(self._query)
         except (Py4JError, OSError):
             return False  # Spark's own process has ended
+
+    @staticmethod
+    def _thread_lives(query: StreamingQuery) -> bool:
+        """A query that fails while its source has commits to hear of dies before it can say that it has ended: Spark
+        4.3 tells the source, which it has stopped already, and that error leaves the query active for ever.
+        """
+        return bool(query._jsq.streamingQuery().queryExecutionThread().isAlive())
 
     def failure(self) -> BaseException:
         """What ended the query: an error of ours, or in a few words what Spark says."""

@@ -44,6 +44,8 @@ ARROW_SCHEMA = pa.schema(
 )
 PACKED = 20_000
 """Records in a row, at the most."""
+PACKED_BYTES = 8 * 1024 * 1024
+"""Bytes in a row, about: Spark moves rows one by one through buffers of its own."""
 
 
 class Row(NamedTuple):
@@ -106,9 +108,10 @@ def pack(batch: pa.RecordBatch) -> bytes:
 
 
 def pack_in_parts(batch: pa.RecordBatch) -> Iterator[bytes]:
-    """The same in messages of at most `PACKED` records."""
-    for start in range(0, batch.num_rows, PACKED):
-        yield pack(batch.slice(start, PACKED))
+    """The same in messages of at most `PACKED` records and about `PACKED_BYTES` bytes."""
+    size = min(PACKED, max(1, batch.num_rows * PACKED_BYTES // max(1, batch.nbytes)))
+    for start in range(0, batch.num_rows, size):
+        yield pack(batch.slice(start, size))
 
 
 def unpack(payload: bytes) -> pa.RecordBatch:
