@@ -82,6 +82,7 @@ final class Scenarios {
         cogroups();
         processors();
         chains();
+        StreamScenarios.add();
         return L;
     }
 

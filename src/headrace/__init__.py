@@ -24,7 +24,7 @@ from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
 from headrace.topology.stores import StoreSpec, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
-from headrace.windows import SessionWindows, TimeWindows
+from headrace.windows import JoinWindows, SessionWindows, TimeWindows
 
 if TYPE_CHECKING:
     from headrace.app import Streams
@@ -35,6 +35,7 @@ __all__ = [
     "ErrorContext",
     "GlobalKTable",
     "HeadraceError",
+    "JoinWindows",
     "KGroupedStream",
     "KStream",
     "KTable",

@@ -79,3 +79,91 @@ class SessionWindows:
     def retention_ms(self) -> int:
         """How long a session must be kept after its end: the gap and the grace."""
         return self.gap_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SlidingWindows:
+    """Windows of records that are at most `difference` apart; both ends belong to the window.
+
+    There is a window for every set of records that such a window can hold, and none for those it cannot.
+
+    >>> SlidingWindows(timedelta(seconds=10), grace=timedelta(seconds=1)).retention_ms
+    21000
+    """
+
+    difference_ms: int
+    grace_ms: int
+
+    def __init__(self, difference: timedelta, *, grace: timedelta = timedelta(0)) -> None:
+        object.__setattr__(self, "difference_ms", milliseconds(difference, "difference", positive=False))
+        object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
+
+    @property
+    def size_ms(self) -> int:
+        """From a window's start to its end."""
+        return self.difference_ms
+
+    @property
+    def retention_ms(self) -> int:
+        """How long a window must be kept: a late record also looks at the windows before its own."""
+        return 2 * self.difference_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class JoinWindows:
+    """How far apart two records of a stream-stream join may be: at most `difference`, in either direction.
+
+    `before` and `after` change one direction: the other stream's record may be that much earlier or later than
+    the first one's. One of them may be negative, as long as something is left between them.
+
+    >>> windows = JoinWindows(timedelta(minutes=1), after=timedelta(minutes=5))
+    >>> windows.before_ms, windows.after_ms
+    (60000, 300000)
+    """
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+
+    def __init__(
+        self,
+        difference: timedelta | None = None,
+        *,
+        before: timedelta | None = None,
+        after: timedelta | None = None,
+        grace: timedelta = timedelta(0),
+    ) -> None:
+        before, after = (
+            before if before is not None else difference,
+            after if after is not None else difference,
+        )
+        if before is None or after is None:
+            raise InvalidArgumentError(
+                "`JoinWindows` needs a `difference`, or both `before` and `after`", origin=caller()
+            )
+        before_ms, after_ms = _signed(before, "before"), _signed(after, "after")
+        if before_ms + after_ms < 0:
+            raise InvalidArgumentError(
+                f"`before` and `after` leave nothing between them, got {before} and {after}: "
+                f"their sum must be zero or more",
+                origin=caller(),
+            )
+        object.__setattr__(self, "before_ms", before_ms)
+        object.__setattr__(self, "after_ms", after_ms)
+        object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
+
+    @property
+    def size_ms(self) -> int:
+        """From the earliest to the latest record that can be joined with one."""
+        return self.before_ms + self.after_ms
+
+    @property
+    def retention_ms(self) -> int:
+        """How long a record must be kept: the size and the grace."""
+        return self.size_ms + self.grace_ms
+
+
+def _signed(duration: timedelta, what: str) -> int:
+    if isinstance(duration, timedelta) and duration < timedelta(0):
+        return -milliseconds(-duration, what, positive=False)
+    return milliseconds(duration, what, positive=False)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import describe_more_cases  # noqa: F401 - adds its cases
+import describe_stream_cases  # noqa: F401 - adds its cases
 import pytest
 from describe_cases import CASES
 

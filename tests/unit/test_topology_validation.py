@@ -207,7 +207,7 @@ def no_on_for_a_global_table(b: StreamsBuilder) -> object:
     return b.stream("a").join(b.global_table("t"), join=left)  # type: ignore[call-overload]
 
 
-@dsl(InvalidArgumentError, "joined with a `KTable`")
+@dsl(InvalidArgumentError, "joined with a `KStream`")
 def a_join_with_something_else(b: StreamsBuilder) -> object:
     return b.stream("a").join("t", join=left)  # type: ignore[call-overload]
 

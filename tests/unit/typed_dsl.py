@@ -10,6 +10,7 @@ import msgspec
 
 from headrace import (
     GlobalKTable,
+    JoinWindows,
     KGroupedStream,
     KStream,
     KTable,
@@ -123,6 +124,21 @@ assert_type(
 assert_type(
     orders.left_join(ranks, on=lambda key, order: 1, join=lambda order, rank: rank),
     KStream[str, float | None],
+)
+
+
+points = builder.stream("points", value=Point)
+within = JoinWindows(minute)
+assert_type(orders.join(points, windows=within, join=lambda order, point: point.x), KStream[str, int])
+assert_type(
+    orders.left_join(points, windows=within, join=lambda order, point: (order.amount, point)),
+    KStream[str, tuple[float, Point | None]],
+)
+assert_type(
+    orders.outer_join(
+        points, windows=within, join=lambda key, order, point: (key, order, point), with_key=True
+    ),
+    KStream[str, tuple[str, Order | None, Point | None]],
 )
 
 orders.to("out")

@@ -86,6 +86,21 @@ class Operation(LogicalNode):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamJoin(LogicalNode):
+    """A join of two streams; the nodes that fill the two stores are operations of their own. `name` is the merge's."""
+
+    sides: tuple[str, str]
+    """The names of the two joining nodes."""
+    buffers: tuple[str, str]
+    """The names of the two nodes that fill the stores."""
+    operators: tuple[Operator, Operator]
+    stores: tuple[StoreSpec, StoreSpec]
+    shared: StoreSpec | None
+    keeps_null_keys: bool
+    joined_sources: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repartition(LogicalNode):
     """A way through an internal topic. `name` is the source behind it."""
 

@@ -1,4 +1,4 @@
-"""Joins of a stream with a table and with a global table."""
+"""Joins of a stream with a table, a global table and another stream."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.dsl import hints
-from headrace.dsl.forms import As, Form, form, hinted
+from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.global_table import GlobalKTable
-from headrace.dsl.graph import Operation
-from headrace.dsl.handle import add_repartition, check_callable
+from headrace.dsl.handle import check_callable
+from headrace.dsl.joining import Joining, check_no_windows
 from headrace.dsl.ktable import KTable
+from headrace.dsl.materialized import Store
 from headrace.dsl.stateless import StatelessOperations
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
-from headrace.topology import operators
-from headrace.topology.naming import check_name
+from headrace.windows import JoinWindows
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
@@ -27,15 +27,13 @@ KT = TypeVar("KT")
 VT = TypeVar("VT")
 
 
-class JoinOperations(StatelessOperations[K, V]):
+class JoinOperations(Joining[K, V]):
     """What a `KStream` can be joined with."""
 
-    _join_repartition: int | None = None
-
     @overload
     def join(
         self,
-        table: KTable[K, VT],
+        other: KTable[K, VT],
         *,
         join: Callable[[V, VT], V2],
         value: As[V2] | None = None,
@@ -45,7 +43,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def join(
         self,
-        table: KTable[K, VT],
+        other: KTable[K, VT],
         *,
         join: Callable[[K, V, VT], V2],
         with_key: Literal[True],
@@ -55,7 +53,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def join(
         self,
-        table: GlobalKTable[KT, VT],
+        other: GlobalKTable[KT, VT],
         *,
         on: Callable[[K, V], KT],
         join: Callable[[V, VT], V2],
@@ -66,7 +64,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def join(
         self,
-        table: GlobalKTable[KT, VT],
+        other: GlobalKTable[KT, VT],
         *,
         on: Callable[[K, V], KT],
         join: Callable[[K, V, VT], V2],
@@ -74,17 +72,45 @@ class JoinOperations(StatelessOperations[K, V]):
         value: As[V2] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
+    @overload
     def join(
         self,
-        table: KTable[Any, Any] | GlobalKTable[Any, Any],
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[V, VT], V2],
+        value: As[V2] | None = None,
+        with_key: Literal[False] = False,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[K, V, VT], V2],
+        with_key: Literal[True],
+        value: As[V2] | None = None,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def join(
+        self,
+        other: KTable[Any, Any] | GlobalKTable[Any, Any] | KStream[Any, Any],
         *,
         join: Callable[..., V2],
         on: Callable[[K, V], Any] | None = None,
+        windows: JoinWindows | None = None,
         value: As[V2] | None = None,
         with_key: bool = False,
+        store: Store[Any, Any] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]:
         """Look each record up in a table; a record without a row is dropped. For a global table `on` chooses the row.
+
+        With another stream every two records of one key are joined that are as close in time as `windows` says.
 
         >>> from headrace import StreamsBuilder
         >>> builder = StreamsBuilder()
@@ -93,13 +119,27 @@ class JoinOperations(StatelessOperations[K, V]):
         ...     users, join=lambda click, user: f"{user}: {click}", value=str
         ... )
         <KStream of `KSTREAM-JOIN-0000000004`>
+
+        >>> from datetime import timedelta
+        >>> from headrace import JoinWindows
+        >>> builder = StreamsBuilder()
+        >>> orders, payments = builder.stream("orders", value=str), builder.stream("payments", value=int)
+        >>> orders.join(
+        ...     payments,
+        ...     windows=JoinWindows(timedelta(minutes=5)),
+        ...     join=lambda order, paid: f"{order}: {paid}",
+        ... )
+        <KStream of `KSTREAM-MERGE-0000000006`>
         """
-        return self._join(table, on, join, value, with_key, name, left=False)
+        if isinstance(other, StatelessOperations):
+            return self._join_stream(other, on, windows, join, value, with_key, store, name)
+        check_no_windows(windows, store, self._name)
+        return self._join(other, on, join, value, with_key, name, left=False)
 
     @overload
     def left_join(
         self,
-        table: KTable[K, VT],
+        other: KTable[K, VT],
         *,
         join: Callable[[V, VT | None], V2],
         value: As[V2] | None = None,
@@ -109,7 +149,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def left_join(
         self,
-        table: KTable[K, VT],
+        other: KTable[K, VT],
         *,
         join: Callable[[K, V, VT | None], V2],
         with_key: Literal[True],
@@ -119,7 +159,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def left_join(
         self,
-        table: GlobalKTable[KT, VT],
+        other: GlobalKTable[KT, VT],
         *,
         on: Callable[[K, V], KT],
         join: Callable[[V, VT | None], V2],
@@ -130,7 +170,7 @@ class JoinOperations(StatelessOperations[K, V]):
     @overload
     def left_join(
         self,
-        table: GlobalKTable[KT, VT],
+        other: GlobalKTable[KT, VT],
         *,
         on: Callable[[K, V], KT],
         join: Callable[[K, V, VT | None], V2],
@@ -138,17 +178,45 @@ class JoinOperations(StatelessOperations[K, V]):
         value: As[V2] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
+    @overload
     def left_join(
         self,
-        table: KTable[Any, Any] | GlobalKTable[Any, Any],
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[V, VT | None], V2],
+        value: As[V2] | None = None,
+        with_key: Literal[False] = False,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[K, V, VT | None], V2],
+        with_key: Literal[True],
+        value: As[V2] | None = None,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def left_join(
+        self,
+        other: KTable[Any, Any] | GlobalKTable[Any, Any] | KStream[Any, Any],
         *,
         join: Callable[..., V2],
         on: Callable[[K, V], Any] | None = None,
+        windows: JoinWindows | None = None,
         value: As[V2] | None = None,
         with_key: bool = False,
+        store: Store[Any, Any] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]:
         """Look each record up in a table; without a row the joiner gets None. For a global table `on` chooses the row.
+
+        With another stream, a record that has met nobody when its window is over is joined with None.
 
         >>> from headrace import StreamsBuilder
         >>> builder = StreamsBuilder()
@@ -158,7 +226,61 @@ class JoinOperations(StatelessOperations[K, V]):
         ... )
         <KStream of `KSTREAM-LEFTJOIN-0000000004`>
         """
-        return self._join(table, on, join, value, with_key, name, left=True)
+        if isinstance(other, StatelessOperations):
+            return self._join_stream(other, on, windows, join, value, with_key, store, name, left=True)
+        check_no_windows(windows, store, self._name)
+        return self._join(other, on, join, value, with_key, name, left=True)
+
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[V | None, VT | None], V2],
+        value: As[V2] | None = None,
+        with_key: Literal[False] = False,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, VT],
+        *,
+        windows: JoinWindows,
+        join: Callable[[K, V | None, VT | None], V2],
+        with_key: Literal[True],
+        value: As[V2] | None = None,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def outer_join(
+        self,
+        other: KStream[Any, Any],
+        *,
+        windows: JoinWindows,
+        join: Callable[..., V2],
+        value: As[V2] | None = None,
+        with_key: bool = False,
+        store: Store[Any, Any] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]:
+        """Join with another stream; records of both that have met nobody are joined with None.
+
+        >>> from datetime import timedelta
+        >>> from headrace import JoinWindows, StreamsBuilder
+        >>> builder = StreamsBuilder()
+        >>> orders, payments = builder.stream("orders", value=str), builder.stream("payments", value=int)
+        >>> windows = JoinWindows(timedelta(minutes=5), grace=timedelta(minutes=1))
+        >>> orders.outer_join(
+        ...     payments, windows=windows, join=lambda order, paid: f"{order}: {paid}", name="paid"
+        ... )
+        <KStream of `paid-merge`>
+        """
+        return self._join_stream(
+            other, None, windows, join, value, with_key, store, name, left=True, right=True
+        )
 
     def _join(
         self,
@@ -179,7 +301,7 @@ class JoinOperations(StatelessOperations[K, V]):
             return self._join_global(table, on or _key, join, joined, with_key, name, left=left)
         if not isinstance(table, KTable):
             raise InvalidArgumentError(
-                f"a stream is joined with a `KTable` or a `GlobalKTable`, got {table!r}",
+                f"a stream is joined with a `KStream`, a `KTable` or a `GlobalKTable`, got {table!r}",
                 node=self._name,
                 origin=caller(),
             )
@@ -190,77 +312,8 @@ class JoinOperations(StatelessOperations[K, V]):
                 origin=caller(),
             )
         self._check_same_builder(table._blueprint)
-        stream = self._repartitioned_for(table, name) if self._rekeyed else self
+        stream = self._repartitioned(name, self._key.otherwise(table._key)) if self._rekeyed else self
         return stream._join_table(table, join, joined, with_key, name, left=left)
-
-    def _join_table(
-        self,
-        table: KTable[Any, Any],
-        join: Callable[..., Any],
-        value: Form,
-        with_key: bool,
-        name: str | None,
-        *,
-        left: bool,
-    ) -> KStream[Any, Any]:
-        sources = self._sources | table._sources
-        node = Operation(
-            name=self._blueprint.name("KSTREAM-LEFTJOIN-" if left else "KSTREAM-JOIN-", name),
-            parents=(self._node,),
-            origin=caller(),
-            operator=operators.StreamTableJoin(table._store, join, left, with_key),
-            reads=(table._store,),
-            keeps_null_keys=left,
-            joined_sources=sources,
-        )
-        return self._blueprint.make_stream(
-            self._blueprint, self._blueprint.add(node), key=self._key, value=value, sources=sources
-        )
-
-    def _join_global(
-        self,
-        table: GlobalKTable[Any, Any],
-        on: Callable[[Any, Any], Any],
-        join: Callable[..., Any],
-        value: Form,
-        with_key: bool,
-        name: str | None,
-        *,
-        left: bool,
-    ) -> KStream[Any, Any]:
-        node = Operation(
-            # Kafka Streams gives inner joins this name too.
-            name=self._blueprint.name("KSTREAM-LEFTJOIN-", name),
-            parents=(self._node,),
-            origin=caller(),
-            operator=operators.StreamGlobalTableJoin(table._node.store.name, on, join, left, with_key),
-            keeps_null_keys=left,
-        )
-        return self._after(node, value=value)
-
-    def _repartitioned_for(self, table: KTable[Any, Any], name: str | None) -> JoinOperations[K, V]:
-        """The stream through a repartition topic. Joins without a name of their own share it."""
-        if name is not None:
-            check_name(name, "name", caller())
-        # Both sides have the same keys: a key that nobody put a type to is written as the table's.
-        key = self._key.otherwise(table._key)
-        base = self._name if name is None else name
-        self._join_repartition = add_repartition(
-            self._blueprint,
-            self._node,
-            base,
-            key=key,
-            value=self._value,
-            reuse=self._join_repartition if base == self._name else None,
-        )
-        node = self._join_repartition
-        return self._blueprint.make_stream(
-            self._blueprint,
-            node,
-            key=key,
-            value=self._value,
-            sources=frozenset({self._blueprint.nodes[node].name}),
-        )
 
 
 def _key(key: object, value: object) -> object:

@@ -13,6 +13,7 @@ from headrace.dsl.graph import (
     Repartition,
     Sink,
     StateStore,
+    StreamJoin,
     StreamSource,
     TableSource,
 )
@@ -27,7 +28,7 @@ def lower(graph: Graph) -> Topology:
     for node in _in_order(graph):
         _write(node, topology, tuple(graph.nodes[parent].name for parent in node.parents))
     for node in graph.nodes.values():
-        if isinstance(node, Operation) and node.joined_sources:
+        if isinstance(node, Operation | StreamJoin) and node.joined_sources:
             topology.copartition(node.joined_sources)
     return topology
 
@@ -121,6 +122,18 @@ def _(node: Operation, topology: Topology, parents: tuple[str, ...]) -> None:
     for store in node.stores:
         topology.add_state_store(store, node.name)
     topology.connect_processor_and_state_stores(node.name, *node.reads)
+
+
+@_write.register
+def _(node: StreamJoin, topology: Topology, parents: tuple[str, ...]) -> None:
+    for name, operator, buffer in zip(node.sides, node.operators, node.buffers, strict=True):
+        topology.add_node(ProcessorNode(name, operator, (buffer,), origin=node.origin))
+    topology.add_node(ProcessorNode(node.name, operators.PassThrough(), node.sides, origin=node.origin))
+    # Each side fills its own store and reads the other's.
+    for store, buffer, reader in zip(node.stores, node.buffers, reversed(node.sides), strict=True):
+        topology.add_state_store(store, (buffer, reader))
+    if node.shared is not None:
+        topology.add_state_store(node.shared, node.sides)
 
 
 @_write.register

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.dsl.graph import Graph, LogicalNode, Operation, Pass, Repartition, StreamSource, TableSource
+from headrace.dsl.graph import (
+    Graph,
+    LogicalNode,
+    Operation,
+    Pass,
+    Repartition,
+    StreamJoin,
+    StreamSource,
+    TableSource,
+)
 from headrace.errors import InvalidArgumentError, TopicConflictError
 
 
@@ -26,7 +35,7 @@ def merge_sources(graph: Graph) -> Graph:
 
     def change(node: LogicalNode) -> LogicalNode:
         node = replace(node, parents=_without(node.parents, replaced))
-        if isinstance(node, Operation) and node.joined_sources:
+        if isinstance(node, Operation | StreamJoin) and node.joined_sources:
             sources = frozenset(renamed.get(source, source) for source in node.joined_sources)
             return replace(node, joined_sources=sources)
         return node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.processors import aggregate, custom, joins, sessions, stateless, tables, windowed
+from headrace.processors import aggregate, custom, joins, sessions, stateless, stream_joins, tables, windowed
 from headrace.processors.context import Cell, NodeContext, Process, TaskContext
 from headrace.processors.registry import build, implemented, implements
 
@@ -19,6 +19,7 @@ __all__ = [
     "joins",
     "sessions",
     "stateless",
+    "stream_joins",
     "tables",
     "windowed",
 ]

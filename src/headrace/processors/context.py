@@ -87,7 +87,9 @@ class NodeContext(Protocol):
 
     def global_store(self, name: str) -> Any: ...
 
-    def memory(self, name: str, default: Any) -> Cell: ...
+    def memory(self, name: str, default: Any, *, of: str | None = None) -> Cell:
+        """A cell of this node, or the one that it shares with others under the name `of`."""
+        ...
 
     def failed(self, error: Exception, timestamp: int, headers: Headers) -> None:
         """Hand a callback's exception to the processing handler; returns when the record is to be skipped."""

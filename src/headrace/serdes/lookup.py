@@ -17,6 +17,7 @@ from headrace.errors import MissingSerdeError
 from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
+from headrace.serdes.joined import JoinKeySerde, JoinValuesSerde
 from headrace.serdes.json import JsonSerde, is_pydantic
 from headrace.serdes.primitives import BOOLEAN, BYTES, DOUBLE, LONG, STRING, UUID_TEXT, VOID
 from headrace.serdes.windowed import WindowedSerde
@@ -82,15 +83,15 @@ def serde_for(source: Any) -> Serde[Any]:
 
 
 def resolve(serde: Serde[Any] | None, default: Serde[Any] | None) -> Serde[Any] | None:
-    """A node's serde once the configuration's default is known; fills a windowed serde without an inner one.
+    """A node's serde once the configuration's default is known; fills a serde around others that has none yet.
 
     >>> resolve(None, serde_for(str))
     Serdes.string()
     """
     if serde is None:
         return default
-    if isinstance(serde, WindowedSerde) and serde.inner is None and default is not None:
-        return serde.with_inner(default)
+    if isinstance(serde, WindowedSerde | JoinKeySerde | JoinValuesSerde) and serde.inner is None:
+        return None if default is None else serde.with_inner(default)
     return serde
 
 

@@ -95,8 +95,8 @@ class TaskNode:
                 f"there is no global store `{name}`", node=self.name, origin=self.origin
             ) from None
 
-    def memory(self, name: str, default: Any) -> Cell:
-        return self._memory.cell(f"{self.name}/{name}", default)
+    def memory(self, name: str, default: Any, *, of: str | None = None) -> Cell:
+        return self._memory.cell(f"{of or self.name}/{name}", default)
 
     def failed(self, error: Exception, timestamp: int, headers: Headers) -> None:
         self._failures.callback(self.name, self.origin, error, timestamp, headers)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from headrace.windows import SessionWindows, TimeWindows
+from headrace.windows import JoinWindows, SessionWindows, TimeWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,31 @@ class StreamGlobalTableJoin(Operator):
     mapper: Callable[[Any, Any], Any]
     joiner: Callable[..., Any]
     left: bool
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JoinBuffer(Operator):
+    """Keeps a stream's records for the other side of a join, after they have been forwarded."""
+
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStreamJoin(Operator):
+    """One side of a join of two streams; `joiner` takes the left value first on both sides.
+
+    `store` has the other side's records. `shared` (left and outer joins) has the records of both sides that have met
+    nobody yet; the side with `outer` set puts its own there. Both sides have one time, kept under the name `clock`.
+    """
+
+    store: str
+    windows: JoinWindows
+    joiner: Callable[..., Any]
+    is_left: bool
+    outer: bool
+    shared: str | None
+    clock: str
     with_key: bool = False
 
 

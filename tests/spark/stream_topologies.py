@@ -1,0 +1,32 @@
+"""Topologies of two streams and of windows, which run on Spark and in the test driver."""
+
+from __future__ import annotations
+
+from headrace import JoinWindows, StreamsBuilder, Topology
+from tests.spark.topologies import letter, ms
+
+
+def _both(left: str | None, right: str | None) -> str:
+    return f"{left}+{right}"
+
+
+def stream_joins() -> Topology:
+    """Inner, left and outer, and a stream with itself."""
+    builder = StreamsBuilder()
+    left, right = builder.stream("left", value=str), builder.stream("right", value=str)
+    windows = JoinWindows(before=ms(20), after=ms(60), grace=ms(30))
+    left.join(right, windows=windows, join=_both).to("inner")
+    left.left_join(right, windows=windows, join=_both).to("left-joined")
+    left.outer_join(right, windows=windows, join=_both).to("outer")
+    left.join(left, windows=JoinWindows(ms(15)), join=_both).to("own")
+    return builder.build()
+
+
+def rekeyed_stream_joins() -> Topology:
+    """Both sides through repartition topics, and a count behind the join."""
+    builder = StreamsBuilder()
+    left = builder.stream("left", value=str).select_key(letter)
+    right = builder.stream("right", value=str).select_key(letter)
+    joined = left.join(right, windows=JoinWindows(ms(8), grace=ms(500)), join=_both, name="by-letter")
+    joined.group_by_key().count(store="pairs").to_stream().to("pairs", value=int)
+    return builder.build()

@@ -1,0 +1,36 @@
+"""Joins of streams, sliding windows, cogroups and final results on Spark: in several batches and four partitions, what
+the test driver gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.topology.topology import Topology
+from tests.spark import stream_topologies as topologies
+from tests.spark.harness import Application, Part, flat, reference
+from tests.spark.harness.inputs import parts
+from tests.spark.test_operators_on_spark import check_partitions
+
+
+@pytest.mark.parametrize(
+    ("topology", "inputs"),
+    [(topologies.stream_joins(), parts("left", "right", late=80, size=100, keys=12))],
+    ids=["stream-joins"],
+)
+def test_each_partition_gives_what_its_own_driver_gives(
+    topology: Topology, inputs: list[Part], application: Callable[..., Application]
+) -> None:
+    app = application(topology).run(inputs)
+    check_partitions(app, topology, inputs)
+
+
+def test_as_many_pairs_meet_behind_a_repartition(application: Callable[..., Application]) -> None:
+    """Repartitioned records of several partitions come in an order of their own, so only the totals are fixed."""
+    inputs = parts("left", "right", late=10)
+    topology = topologies.rekeyed_stream_joins()
+    app = application(topology).run(inputs)
+    expected = {record.key: record.value for record in reference(topology, inputs).outputs["pairs"]}
+    assert {record.key: record.value for record in flat(app.read("pairs"))} == expected

@@ -1,0 +1,58 @@
+"""Topologies whose texts are in `describe/`: stream-stream joins, sliding windows, cogroups, final results."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from describe_cases import always, both, dsl, pair
+
+from headrace import JoinWindows, StreamsBuilder
+
+WITHIN = JoinWindows(timedelta(milliseconds=50))
+
+
+@dsl
+def stream_stream_joins_generated(builder: StreamsBuilder) -> None:
+    left, right = builder.stream("l"), builder.stream("r")
+    left.join(right, windows=WITHIN, join=both).to("i")
+    left.left_join(right, windows=WITHIN, join=both).to("lj")
+    left.outer_join(right, windows=WITHIN, join=both).to("oj")
+
+
+@dsl
+def stream_stream_joins_named(builder: StreamsBuilder) -> None:
+    left, right = builder.stream("l"), builder.stream("r")
+    left.join(right, windows=WITHIN, join=both, name="inner").to("i")
+    left.left_join(right, windows=WITHIN, join=both, name="left", store="ls").to("lj")
+    left.outer_join(right, windows=WITHIN, join=both, name="outer", store="os").to("oj")
+    left.join(right, windows=WITHIN, join=both, store="only").to("s")
+
+
+@dsl
+def stream_stream_joins_rekeyed(builder: StreamsBuilder) -> None:
+    left, right = builder.stream("l").select_key(always), builder.stream("r").map(pair)
+    left.join(right, windows=WITHIN, join=both).to("i")
+    left.left_join(right, windows=WITHIN, join=both).to("lj")
+    left.outer_join(right, windows=WITHIN, join=both, name="outer").to("oj")
+    half = left.join(builder.stream("plain"), windows=WITHIN, join=both, name="half")
+    half.group_by_key().count().to_stream().to("n")
+
+
+@dsl
+def stream_stream_self_joins(builder: StreamsBuilder) -> None:
+    stream = builder.stream("s")
+    stream.join(stream, windows=WITHIN, join=both).to("i")
+    stream.outer_join(builder.stream("s"), windows=WITHIN, join=both).to("oj")
+    moved = stream.select_key(always)
+    moved.join(moved, windows=WITHIN, join=both).to("m")
+    moved.left_join(moved, windows=WITHIN, join=both, name="own").to("ml")
+
+
+@dsl
+def stream_stream_join_chains(builder: StreamsBuilder) -> None:
+    x, y, z = (builder.stream(topic) for topic in "xyz")
+    table = builder.table("t")
+    chain = x.join(y, windows=WITHIN, join=both).left_join(z, windows=WITHIN, join=both)
+    chain.join(table, join=both).group_by(always).count().to_stream().to("o1")
+    moved = x.join(y, windows=WITHIN, join=both).select_key(always)
+    moved.outer_join(z, windows=WITHIN, join=both).to("o2")
