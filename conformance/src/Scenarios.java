@@ -17,7 +17,7 @@ import java.util.*;
 import java.util.stream.*;
 
 /** The scenarios. The text block beside each is the specification that goes into the JSON; keep both the same. */
-final class Scenarios {
+class Scenarios {
     static final Serde<String> STR = Serdes.String();
     static final Serde<Long> LNG = Serdes.Long();
     static final List<Oracle.Scenario> L = new ArrayList<>();
@@ -79,6 +79,7 @@ final class Scenarios {
         streamJoins();
         tableJoins();
         tables();
+        TableScenarios.add();
         cogroups();
         processors();
         chains();

@@ -13,6 +13,7 @@ from headrace.dsl.branched import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.grouped import KGroupedStream
+from headrace.dsl.grouped_table import KGroupedTable
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Materialized
@@ -37,6 +38,7 @@ __all__ = [
     "HeadraceError",
     "JoinWindows",
     "KGroupedStream",
+    "KGroupedTable",
     "KStream",
     "KTable",
     "Materialized",

@@ -9,7 +9,6 @@ from semantics.replay import CASES, Counts, replay
 from semantics.scenarios import SCENARIOS
 
 NOT_YET = {
-    "chain_windowed_table_group_by": "group_by of a table",
     "cogroup_plain": "cogroup",
     "cogroup_tumbling": "cogroup",
     "emit_final_hopping": "emit on window close",
@@ -23,14 +22,6 @@ NOT_YET = {
     "suppress_time_limit_max_records": "suppress",
     "suppress_time_limit_unbounded": "suppress",
     "suppress_window_close_tumbling": "suppress",
-    "table_filter_alone": "filter of a table",
-    "table_group_by_count": "group_by of a table",
-    "table_group_by_reduce": "group_by of a table",
-    "table_map_values": "map_values of a table",
-    "table_table_inner": "table-table joins",
-    "table_table_inner_not_materialized": "table-table joins",
-    "table_table_left": "table-table joins",
-    "table_table_outer": "table-table joins",
     "versioned_table_out_of_order": "versioned tables",
 }
 """Recorded, but what they need is not built yet."""

@@ -11,6 +11,7 @@ from headrace import Processor, StreamsBuilder, TimeWindows, Topology, key_value
 from headrace.testing import TopologyTestDriver
 from headrace.topology import operators
 from headrace.topology.nodes import ProcessorNode, SinkNode
+from headrace.topology.views import StoreView
 
 
 def left(a: Any, b: Any) -> Any:
@@ -64,7 +65,9 @@ def test_joins_know_their_store_and_side() -> None:
     s.left_join(table, join=left, name="l", with_key=True)
     s.join(everywhere, on=first, join=left, name="g")
     topology = builder.build()
-    assert operator(topology, "l") == operators.StreamTableJoin("ts", left, left=True, with_key=True)
+    assert operator(topology, "l") == operators.StreamTableJoin(
+        StoreView("ts"), left, left=True, with_key=True
+    )
     assert operator(topology, "g") == operators.StreamGlobalTableJoin("gs", first, left, left=False)
     assert topology.nodes["l"].stores == ("ts",)  # type: ignore[union-attr]
     assert topology.nodes["g"].stores == ()  # type: ignore[union-attr]

@@ -125,7 +125,7 @@ def test_joins_of_merged_sources_follow_the_source_that_stays() -> None:
     assert sorted(topic for source in group for topic in source.topics) == ["s", "t"]
 
 
-def test_no_operator_of_now_needs_old_values() -> None:
+def test_a_stream_aggregate_alone_sends_no_old_values() -> None:
     builder = StreamsBuilder()
     builder.stream("s", value=int).group_by_key().count().to_stream().to("o")
     assert builder.build().old_values == frozenset()

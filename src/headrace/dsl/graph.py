@@ -50,10 +50,20 @@ class TableSource(LogicalNode):
     topic: str
     store: StoreSpec
     materialized: bool
+    sends_old_values: bool = False
     key: Serde[Any] | None = None
     value: Serde[Any] | None = None
     timestamp_extractor: TimestampExtractor | None = None
     offset_reset: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamTable(LogicalNode):
+    """A stream read as a table; its store is made as that of a table's topic is."""
+
+    store: StoreSpec
+    materialized: bool
+    sends_old_values: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +93,8 @@ class Operation(LogicalNode):
     """A left join: a record without a key has a result too, so no repartition before it may drop it."""
     joined_sources: frozenset[str] = frozenset()
     """The sources whose topics need the same number of partitions."""
+    sends_old_values: bool = False
+    """A table: something behind it asked for the old values of its rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +124,16 @@ class Repartition(LogicalNode):
     partitions: int | None = None
     optimizable: bool = True
     """Made by the library, not by `repartition()`: a pass may merge it with others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRepartition(LogicalNode):
+    """The way of a grouped table's changes through an internal topic. `name` is the source behind it."""
+
+    topic: str
+    sink: str
+    key: Serde[Any] | None
+    value: Serde[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,13 +42,13 @@ class Joining(StatelessOperations[K, V]):
         *,
         left: bool,
     ) -> KStream[Any, Any]:
-        sources = self._sources | table._sources
+        sources, rows = self._sources | table._sources, table._rows()
         node = Operation(
             name=self._blueprint.name("KSTREAM-LEFTJOIN-" if left else "KSTREAM-JOIN-", name),
             parents=(self._node,),
             origin=caller(),
-            operator=operators.StreamTableJoin(table._store, join, left, with_key),
-            reads=(table._store,),
+            operator=operators.StreamTableJoin(rows, join, left, with_key),
+            reads=rows.stores,
             keeps_null_keys=left,
             joined_sources=sources,
         )

@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 from headrace.dsl import hints
 from headrace.dsl.branched import BranchedKStream
 from headrace.dsl.forms import As, form, hinted
-from headrace.dsl.graph import Operation, Sink
+from headrace.dsl.graph import Operation, Sink, StreamTable
 from headrace.dsl.grouped import KGroupedStream
 from headrace.dsl.handle import add_repartition, check_callable
 from headrace.dsl.joins import JoinOperations
+from headrace.dsl.ktable import KTable
+from headrace.dsl.materialized import Store, choose_store
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
@@ -183,6 +185,51 @@ class KStream(JoinOperations[K, V]):
             sources=self._sources,
             rekeyed=True,
             given_name=name,
+        )
+
+    def to_table(
+        self,
+        *,
+        key: As[K] | None = None,
+        value: As[V] | None = None,
+        store: Store[K, V] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V]:
+        """Read the stream as a table: each record is the new value of its key's row, a null value deletes it.
+
+        The rows are kept in a store when it has a name, or when something (a join) reads them.
+
+        >>> from headrace import StreamsBuilder
+        >>> StreamsBuilder().stream("moves", value=str).to_table(store="places").queryable_store_name
+        'places'
+        """
+        table_name = self._blueprint.name("KSTREAM-TOTABLE-", name)
+        chosen = choose_store(
+            store,
+            self._blueprint.namer,
+            "KSTREAM-TOTABLE-",
+            key=form(key, self._key),
+            value=form(value, self._value),
+        )
+        parent, sources = self._node, self._sources
+        if self._rekeyed:
+            parent = add_repartition(self._blueprint, parent, table_name, key=chosen.key, value=chosen.value)
+            sources = frozenset({self._blueprint.nodes[parent].name})
+        node = StreamTable(
+            name=table_name,
+            parents=(parent,),
+            origin=caller(),
+            store=chosen.spec("timestamped_key_value"),
+            materialized=chosen.queryable,
+        )
+        return KTable(
+            self._blueprint,
+            self._blueprint.add(node),
+            key=chosen.key,
+            value=chosen.value,
+            sources=sources,
+            store=chosen.name,
+            queryable=chosen.queryable,
         )
 
     def process(

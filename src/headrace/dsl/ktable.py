@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from headrace.dsl.forms import As, Form
+from headrace.dsl import hints
+from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import Blueprint, Handle
+from headrace.dsl.grouped_table import KGroupedTable
+from headrace.dsl.handle import check_callable
+from headrace.dsl.old_values import send_old_values
+from headrace.dsl.table_joins import TableJoinOperations
+from headrace.dsl.table_values import TableValueOperations
 from headrace.origin import caller
 from headrace.topology import operators
 
@@ -17,39 +22,16 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 V = TypeVar("V")
 K2 = TypeVar("K2")
+V2 = TypeVar("V2")
 
 
-class KTable(Handle[K, V]):
+class KTable(TableJoinOperations[K, V], TableValueOperations[K, V]):
     """A table: the latest value of each key. Made by `StreamsBuilder.table` and by aggregations.
 
     >>> from headrace import StreamsBuilder
     >>> StreamsBuilder().table("users", value=dict, store="users-store")
     <KTable of `KTABLE-SOURCE-0000000001`>
     """
-
-    def __init__(
-        self,
-        blueprint: Blueprint,
-        node: int,
-        *,
-        key: Form,
-        value: Form,
-        sources: frozenset[str],
-        store: str,
-        queryable: bool,
-    ) -> None:
-        super().__init__(blueprint, node, key=key, value=value, sources=sources)
-        self._store = store
-        self._queryable = queryable
-
-    @property
-    def queryable_store_name(self) -> str | None:
-        """The store to ask for rows; None when it was given no name.
-
-        >>> from headrace import StreamsBuilder
-        >>> StreamsBuilder().table("users", value=dict).queryable_store_name
-        """
-        return self._store if self._queryable else None
 
     @overload
     def to_stream(self, *, name: str | None = None) -> KStream[K, V]: ...
@@ -85,3 +67,42 @@ class KTable(Handle[K, V]):
             sources=self._sources,
         )
         return stream if mapper is None else stream.select_key(mapper, key=key)
+
+    def group_by(
+        self,
+        mapper: Callable[[K, V], tuple[K2, V2]],
+        *,
+        key: As[K2] | None = None,
+        value: As[V2] | None = None,
+        name: str | None = None,
+    ) -> KGroupedTable[K2, V2]:
+        """Group the rows by another key: `mapper(key, value)` gives each its group and what is aggregated of it.
+
+        The rows are repartitioned. One whose group or value is None is in no group.
+
+        >>> from headrace import StreamsBuilder
+        >>> users = StreamsBuilder().table("users", value=dict)
+        >>> users.group_by(lambda user, profile: (profile["city"], 1), value=int).count()
+        <KTable of `KTABLE-AGGREGATE-0000000007`>
+        """
+        check_callable(mapper, "group_by", "(key, value) that returns (key, value)")
+        outputs = hints.pair(hints.result(mapper))
+        node = Operation(
+            name=self._blueprint.name("KTABLE-SELECT-", name),
+            parents=(self._node,),
+            origin=caller(),
+            operator=operators.TableGroupBy(mapper),
+            changes_key=True,
+            changes_value=True,
+        )
+        number = self._blueprint.add(node)
+        send_old_values(self._blueprint, self._node)
+        return KGroupedTable(
+            self._blueprint,
+            number,
+            key=form(key, hinted(outputs[0])),
+            value=form(value, hinted(outputs[1])),
+            sources=self._sources,
+            given_name=name,
+            make_table=type(self),
+        )

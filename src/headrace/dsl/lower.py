@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import singledispatch
 
 from headrace.dsl.graph import (
+    ChangeRepartition,
     GlobalTableSource,
     Graph,
     LogicalNode,
@@ -15,6 +16,7 @@ from headrace.dsl.graph import (
     StateStore,
     StreamJoin,
     StreamSource,
+    StreamTable,
     TableSource,
 )
 from headrace.topology import operators
@@ -55,7 +57,7 @@ def _in_order(graph: Graph) -> Iterator[LogicalNode]:
 def _stores(node: LogicalNode) -> tuple[str, ...]:
     if isinstance(node, Operation):
         return tuple(store.name for store in node.stores)
-    if isinstance(node, StateStore) or (isinstance(node, TableSource) and node.materialized):
+    if isinstance(node, StateStore) or (isinstance(node, StreamTable | TableSource) and node.materialized):
         return (node.store.name,)
     return ()
 
@@ -100,8 +102,21 @@ def _(node: TableSource, topology: Topology, parents: tuple[str, ...]) -> None:
             origin=node.origin,
         )
     )
+    _write_table(node, topology, (node.source,))
+
+
+@_write.register
+def _(node: StreamTable, topology: Topology, parents: tuple[str, ...]) -> None:
+    _write_table(node, topology, parents)
+
+
+def _write_table(node: StreamTable | TableSource, topology: Topology, parents: tuple[str, ...]) -> None:
     operator = operators.TableSource(node.store.name if node.materialized else None)
-    topology.add_node(ProcessorNode(node.name, operator, (node.source,), origin=node.origin))
+    topology.add_node(
+        ProcessorNode(
+            node.name, operator, parents, sends_old_values=node.sends_old_values, origin=node.origin
+        )
+    )
     if node.materialized:
         topology.add_state_store(node.store, node.name)
 
@@ -118,7 +133,11 @@ def _(node: StateStore, topology: Topology, parents: tuple[str, ...]) -> None:
 
 @_write.register
 def _(node: Operation, topology: Topology, parents: tuple[str, ...]) -> None:
-    topology.add_node(ProcessorNode(node.name, node.operator, parents, origin=node.origin))
+    topology.add_node(
+        ProcessorNode(
+            node.name, node.operator, parents, sends_old_values=node.sends_old_values, origin=node.origin
+        )
+    )
     for store in node.stores:
         topology.add_state_store(store, node.name)
     topology.connect_processor_and_state_stores(node.name, *node.reads)
@@ -158,6 +177,16 @@ def _(node: Repartition, topology: Topology, parents: tuple[str, ...]) -> None:
     topology.add_node(
         SourceNode(names.source, (names.topic,), None, node.key, node.value, repartition=True, origin=origin)
     )
+
+
+@_write.register
+def _(node: ChangeRepartition, topology: Topology, parents: tuple[str, ...]) -> None:
+    key, value, origin = node.key, node.value, node.origin
+    topology.add_repartition_topic(RepartitionTopic(node.topic))
+    topology.add_node(
+        SinkNode(node.sink, node.topic, parents, None, key, value, repartition=True, origin=origin)
+    )
+    topology.add_node(SourceNode(node.name, (node.topic,), None, key, value, repartition=True, origin=origin))
 
 
 @_write.register

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from headrace.processors import aggregate, custom, joins, sessions, stateless, stream_joins, tables, windowed
+from headrace.processors import (
+    aggregate,
+    custom,
+    joins,
+    sessions,
+    stateless,
+    stream_joins,
+    table_groups,
+    table_joins,
+    table_values,
+    tables,
+    windowed,
+)
 from headrace.processors.context import Cell, NodeContext, Process, TaskContext
 from headrace.processors.registry import build, implemented, implements
 
@@ -20,6 +32,9 @@ __all__ = [
     "sessions",
     "stateless",
     "stream_joins",
+    "table_groups",
+    "table_joins",
+    "table_values",
     "tables",
     "windowed",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.processors.tables import value_getter
+from headrace.processors.views import Lookup, lookup, rows_of
 from headrace.record import Headers
 from headrace.topology.operators import StreamGlobalTableJoin, StreamTableJoin
 
@@ -15,18 +15,18 @@ from headrace.topology.operators import StreamGlobalTableJoin, StreamTableJoin
 @implements(StreamTableJoin)
 def stream_table_join(operator: StreamTableJoin, ctx: NodeContext) -> Process:
     """The table's row of the same key, as it is now."""
-    return _join(ctx, value_getter(ctx.store(operator.store)), None, operator)
+    return _join(ctx, lookup(operator.table, ctx), None, operator)
 
 
 @implements(StreamGlobalTableJoin)
 def stream_global_table_join(operator: StreamGlobalTableJoin, ctx: NodeContext) -> Process:
     """The row under the key that the mapper chooses."""
-    return _join(ctx, value_getter(ctx.global_store(operator.store)), operator.mapper, operator)
+    return _join(ctx, rows_of(ctx.global_store(operator.store)), operator.mapper, operator)
 
 
 def _join(
     ctx: NodeContext,
-    lookup: Callable[[Any], Any],
+    row_of: Lookup,
     mapper: Callable[[Any, Any], Any] | None,
     operator: StreamTableJoin | StreamGlobalTableJoin,
 ) -> Process:
@@ -40,11 +40,12 @@ def _join(
             return
         try:
             table_key = key if mapper is None else mapper(key, value)
-            row = None if table_key is None else lookup(table_key)
-            if row is None and not left:
+            found = None if table_key is None else row_of(table_key)
+            if found is None and not left:
                 if table_key is None:
                     drop("null key")
                 return
+            row = None if found is None else found[0]
             joined = joiner(key, value, row) if with_key else joiner(value, row)
         except Exception as error:
             failed(error, timestamp, headers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
@@ -77,25 +76,3 @@ def global_table_update(operator: GlobalTableUpdate, ctx: NodeContext) -> Proces
             return
 
     return process
-
-
-def value_getter(store: Any) -> Callable[[Any], Any]:
-    """Looks a table's row up in whatever kind of store the table has; keys of windowed tables are `Windowed`."""
-    if hasattr(store, "fetch_session"):
-        return lambda key: store.fetch_session(key.key, key.start, key.end)
-
-    if hasattr(store, "fetch"):
-
-        def in_window(key: Any) -> Any:
-            found = store.fetch(key.key, key.start)
-            return None if found is None else found[0]
-
-        return in_window
-
-    encode_key, get = store.encode_key, store.get_raw
-
-    def value(key: Any) -> Any:
-        found = get(encode_key(key))
-        return None if found is None else found[0]
-
-    return value

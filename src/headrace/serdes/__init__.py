@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.serdes.base import Serde
+from headrace.serdes.change import ChangeSerde
 from headrace.serdes.explain import explain_read, explain_write
 from headrace.serdes.json import JsonSerde
 from headrace.serdes.lookup import resolve, serde_for
@@ -11,6 +12,7 @@ from headrace.serdes.tagged import TaggedSerde
 from headrace.serdes.windowed import SessionWindowedSerde, TimeWindowedSerde, WindowedSerde, partition_bytes
 
 __all__ = [
+    "ChangeSerde",
     "JsonSerde",
     "Serde",
     "Serdes",

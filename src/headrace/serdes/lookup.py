@@ -17,6 +17,7 @@ from headrace.errors import MissingSerdeError
 from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
+from headrace.serdes.change import ChangeSerde
 from headrace.serdes.joined import JoinKeySerde, JoinValuesSerde
 from headrace.serdes.json import JsonSerde, is_pydantic
 from headrace.serdes.primitives import BOOLEAN, BYTES, DOUBLE, LONG, STRING, UUID_TEXT, VOID
@@ -90,6 +91,8 @@ def resolve(serde: Serde[Any] | None, default: Serde[Any] | None) -> Serde[Any] 
     """
     if serde is None:
         return default
+    if isinstance(serde, ChangeSerde) and serde.inner is None:
+        return None if default is None else serde.with_inner(default)
     if isinstance(serde, WindowedSerde | JoinKeySerde | JoinValuesSerde) and serde.inner is None:
         return None if default is None else serde.with_inner(default)
     return serde

@@ -42,6 +42,8 @@ class ProcessorNode:
     operator: Operator
     parents: tuple[str, ...]
     stores: tuple[str, ...] = ()
+    sends_old_values: bool = False
+    """A table: each change carries the old value of the row, because something behind it asked for that."""
     origin: Origin = field(default=NOWHERE, compare=False)
 
 

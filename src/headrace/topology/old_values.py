@@ -1,4 +1,4 @@
-"""Which tables must send old values: those whose children subtract what they added before."""
+"""Which tables send old values: those that were asked for them while the topology was built."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from headrace.topology.nodes import Node, ProcessorNode
 
 
 def old_values(nodes: Mapping[str, Node]) -> frozenset[str]:
-    """The processors above an operator that needs the old value of a row."""
-    found: set[str] = set()
-    for node in nodes.values():
-        if isinstance(node, ProcessorNode) and node.operator.needs_old_values:
-            found.update(parent for parent in node.parents if isinstance(nodes[parent], ProcessorNode))
-    return frozenset(found)
+    """The processors whose changes carry the old value of a row."""
+    return frozenset(
+        name for name, node in nodes.items() if isinstance(node, ProcessorNode) and node.sends_old_values
+    )

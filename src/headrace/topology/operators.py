@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
+from headrace.topology.views import TableView
 from headrace.windows import JoinWindows, SessionWindows, TimeWindows
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
     """The base of all operators."""
-
-    needs_old_values: ClassVar[bool] = False
-    """Whether its parent tables must send the old value of a row along with the new one."""
 
 
 # stateless ---------------------------------------------------------------------------------------------------------
@@ -99,6 +97,46 @@ class TableToStream(Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class TableFilter(Operator):
+    """A row that the predicate refuses is a deleted one; kept in `store` when the user wants that."""
+
+    predicate: Callable[[Any, Any], Any]
+    negate: bool = False
+    store: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableMapValues(Operator):
+    mapper: Callable[..., Any]
+    with_key: bool = False
+    store: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableGroupBy(Operator):
+    """`mapper(key, value)` gives each row its group and the value to be aggregated there."""
+
+    mapper: Callable[[Any, Any], tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableReduce(Operator):
+    store: str
+    adder: Callable[[Any, Any], Any]
+    subtractor: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableAggregate(Operator):
+    """`adder(key, value, aggregate)` for a row that is new in its group, `subtractor` for one that was there."""
+
+    store: str
+    initializer: Callable[[], Any]
+    adder: Callable[[Any, Any, Any], Any]
+    subtractor: Callable[[Any, Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class StreamReduce(Operator):
     store: str
     reducer: Callable[[Any, Any], Any]
@@ -139,7 +177,7 @@ class SessionAggregate(Operator):
 
 @dataclass(frozen=True, slots=True)
 class StreamTableJoin(Operator):
-    store: str
+    table: TableView
     joiner: Callable[..., Any]
     left: bool
     with_key: bool = False
@@ -179,6 +217,29 @@ class StreamStreamJoin(Operator):
     shared: str | None
     clock: str
     with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableTableJoin(Operator):
+    """One side of a join of two tables: its changes meet the rows of the other.
+
+    `keeps_this`: a row has a result without one on the other side; `keeps_other`: the same, seen from there.
+    `reverse`: this is the right side, so the joiner's values change places.
+    """
+
+    other: TableView
+    joiner: Callable[..., Any]
+    keeps_this: bool
+    keeps_other: bool
+    reverse: bool = False
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoinMerge(Operator):
+    """The results of both sides are one table, kept in `store` when the user wants that."""
+
+    store: str | None = None
 
 
 # Processor API -----------------------------------------------------------------------------------------------------

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from semantics.scenarios import aggregates, joins, processors, stateless, stream_joins, windows
+from semantics.scenarios import (
+    aggregates,
+    joins,
+    processors,
+    stateless,
+    stream_joins,
+    table_joins,
+    tables,
+    windows,
+)
 
 from headrace import StreamsBuilder, StreamsConfig, Topology, log_and_continue
 
-FAMILIES = (stateless, aggregates, windows, joins, stream_joins, processors)
+FAMILIES = (stateless, aggregates, windows, joins, stream_joins, processors, table_joins, tables)
 
 SCENARIOS: dict[str, Callable[[StreamsBuilder], Topology | None]] = {
     name: build for family in FAMILIES for name, build in family.SCENARIOS.items()

@@ -1,6 +1,6 @@
 // Writes the texts beside it, with the real Kafka Streams:
 //   javac -cp "libs/*" -d classes Describe.java && java -cp "classes:libs/*" Describe .
-// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_cases.py, describe_more_cases.py.
+// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_cases.py, describe_more_cases.py, describe_table_cases.py.
 
 import java.nio.file.*;
 import java.time.Duration;
@@ -63,6 +63,8 @@ public class Describe {
         stateless();
         aggregates();
         joins(j);
+        tables(j);
+        tableJoins(j);
         applications(j);
         processorApi();
     }
@@ -178,6 +180,58 @@ public class Describe {
             s.leftJoin(t, j).to("o2");
             s.leftJoin(t, j, Joined.as("lj")).to("o3");
             s.join(b.<String, String>stream("c").groupByKey().count(), (x, y) -> x).to("o4");
+        });
+    }
+
+    static void tables(ValueJoiner<String, String, String> j) throws Exception {
+        dsl("table_source", b -> {
+            b.<String, String>table("in", as("st")).filter((k, v) -> true).toStream().to("out");
+            b.<String, String>table("other").mapValues(v -> v, as("mv")).toStream().to("out2");
+        });
+        dsl("table_group_by", b -> {
+            KTable<String, String> t = b.table("in");
+            t.groupBy(KeyValue::pair).count().toStream().to("a");
+            t.groupBy(KeyValue::pair, Grouped.as("grp")).reduce((x, y) -> x, (x, y) -> x, as("rs")).toStream().to("b");
+            t.groupBy(KeyValue::pair).aggregate(() -> "", (k, v, a) -> a, (k, v, a) -> a, Named.as("agn"), as("ags")).toStream().to("c");
+        });
+        dsl("table_group_by_shared", b -> {
+            KGroupedTable<String, String> g = b.<String, String>table("in").filter((k, v) -> true).groupBy(KeyValue::pair, Grouped.as("grp"));
+            g.count().toStream().to("a");
+            g.reduce((x, y) -> x, (x, y) -> x).toStream().to("b");
+            g.count(Named.as("again"), as("again-store")).toStream().to("c");
+        });
+        dsl("table_values", b -> {
+            KTable<String, String> t = b.table("in");
+            KTable<String, String> f = t.filter((k, v) -> true, Materialized.with(S, S));
+            f.filterNot((k, v) -> true, Named.as("not"), as("fs")).toStream().to("a");
+            f.mapValues(v -> v, Materialized.with(S, S)).filter((k, v) -> true).mapValues((k, v) -> v, Named.as("mapped")).toStream().to("b");
+            b.<String, String>stream("s").join(f.mapValues(v -> v), j).to("c");
+        });
+        dsl("to_table", b -> {
+            KStream<String, String> s = b.stream("in");
+            s.toTable().toStream().to("a");
+            s.toTable(as("st")).filter((k, v) -> true).toStream().to("b");
+            s.toTable(Named.as("named"), as("nt")).toStream().to("c");
+            s.selectKey((k, v) -> v).toTable().groupBy(KeyValue::pair).count().toStream().to("d");
+            s.selectKey((k, v) -> v).toTable(Named.as("rekeyed")).toStream().to("e");
+            s.join(s.toTable(), j).to("f");
+        });
+    }
+
+    static void tableJoins(ValueJoiner<String, String, String> j) throws Exception {
+        dsl("table_table_joins", b -> {
+            KTable<String, String> x = b.table("a"), y = b.table("b", as("bs"));
+            x.join(y, j).toStream().to("i");
+            x.leftJoin(y, j, Named.as("tlj")).toStream().to("l");
+            x.outerJoin(y, j, Named.as("toj"), as("os")).toStream().to("o");
+            x.join(y, j, as("is")).filter((k, v) -> true).mapValues(v -> v, Named.as("mv"), as("mvs")).toStream().to("x");
+        });
+        dsl("table_join_chains", b -> {
+            KTable<String, String> x = b.table("a"), y = b.table("b"), z = b.table("c");
+            KTable<String, String> xy = x.outerJoin(y, j);
+            xy.leftJoin(z.filter((k, v) -> true), j, Materialized.with(S, S)).toStream().to("one");
+            xy.mapValues(v -> v).join(b.<String, String>stream("d").groupByKey().reduce((p, q) -> p), j).groupBy(KeyValue::pair).count();
+            x.join(x, j).toStream().to("self");
         });
     }
 

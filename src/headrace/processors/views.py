@@ -1,0 +1,92 @@
+"""Rows of tables, for joins: from a store, or worked out on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from headrace.processors.context import NodeContext
+from headrace.topology.views import FilterView, JoinView, MapValuesView, StoreView, TableView
+
+Row: TypeAlias = tuple[Any, int]
+"""A value and its timestamp."""
+
+Lookup: TypeAlias = Callable[[Any], Row | None]
+
+
+def lookup(view: TableView, ctx: NodeContext) -> Lookup:
+    """The function that finds a row by its key. Callbacks of users run inside it."""
+    match view:
+        case StoreView(store):
+            return rows_of(ctx.store(store))
+        case FilterView(table, predicate, negate):
+            return _filtered(lookup(table, ctx), predicate, negate)
+        case MapValuesView(table, mapper, with_key):
+            return _mapped(lookup(table, ctx), mapper, with_key)
+        case JoinView():
+            return _joined(view, lookup(view.this, ctx), lookup(view.other, ctx))
+
+
+def rows_of(store: Any) -> Lookup:
+    """Rows of whatever kind of store the table has; keys of windowed tables are `Windowed`."""
+    if hasattr(store, "fetch_session"):
+
+        def in_session(key: Any) -> Row | None:
+            found = store.fetch_session(key.key, key.start, key.end)
+            return None if found is None else (found, key.end)
+
+        return in_session
+
+    if hasattr(store, "fetch"):
+
+        def in_window(key: Any) -> Row | None:
+            row: Row | None = store.fetch(key.key, key.start)
+            return row
+
+        return in_window
+
+    encode_key, get = store.encode_key, store.get_raw
+
+    def by_key(key: Any) -> Row | None:
+        row: Row | None = get(encode_key(key))
+        return row
+
+    return by_key
+
+
+def _filtered(row_of: Lookup, predicate: Callable[[Any, Any], Any], negate: bool) -> Lookup:
+    def find(key: Any) -> Row | None:
+        row = row_of(key)
+        return None if row is None or bool(predicate(key, row[0])) is negate else row
+
+    return find
+
+
+def _mapped(row_of: Lookup, mapper: Callable[..., Any], with_key: bool) -> Lookup:
+    def find(key: Any) -> Row | None:
+        row = row_of(key)
+        if row is None:
+            return None
+        value = mapper(key, row[0]) if with_key else mapper(row[0])
+        return None if value is None else (value, row[1])
+
+    return find
+
+
+def _joined(view: JoinView, this_row: Lookup, other_row: Lookup) -> Lookup:
+    joiner, with_key = view.joiner, view.with_key
+    keeps_this, keeps_other = view.keeps_this, view.keeps_other
+
+    def find(key: Any) -> Row | None:
+        this = this_row(key)
+        if this is None and not keeps_other:
+            return None
+        other = other_row(key)
+        if other is None and (this is None or not keeps_this):
+            return None
+        left, left_time = this or (None, -1)
+        right, right_time = other or (None, -1)
+        value = joiner(key, left, right) if with_key else joiner(left, right)
+        return None if value is None else (value, max(left_time, right_time))
+
+    return find
