@@ -212,6 +212,26 @@ def a_join_with_something_else(b: StreamsBuilder) -> object:
     return b.stream("a").join("t", join=left)  # type: ignore[call-overload]
 
 
+@dsl(InvalidArgumentError, "a table is joined with a `KTable`")
+def a_table_joined_with_a_stream(b: StreamsBuilder) -> object:
+    return b.table("a").join(b.stream("t"), join=left)  # type: ignore[call-overload]
+
+
+@dsl(InvalidArgumentError, "both sides must come from the same `StreamsBuilder`")
+def a_table_of_another_builder(b: StreamsBuilder) -> object:
+    return b.table("a").outer_join(StreamsBuilder().table("t"), join=left)
+
+
+@dsl(InvalidArgumentError, "`reduce` takes a function")
+def a_grouped_table_without_a_way_back(b: StreamsBuilder) -> object:
+    return b.table("a").group_by(left).reduce(left, None)  # type: ignore[arg-type]
+
+
+@dsl(InvalidArgumentError, "`map_values` takes a function")
+def a_table_mapped_by_no_function(b: StreamsBuilder) -> object:
+    return b.table("a").map_values("upper")  # type: ignore[call-overload]
+
+
 @dsl(InvalidArgumentError, "`windowed_by` takes")
 def windows_that_are_a_duration(b: StreamsBuilder) -> object:
     return b.stream("a").group_by_key().windowed_by(timedelta(1))  # type: ignore[call-overload]

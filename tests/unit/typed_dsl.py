@@ -12,6 +12,7 @@ from headrace import (
     GlobalKTable,
     JoinWindows,
     KGroupedStream,
+    KGroupedTable,
     KStream,
     KTable,
     Materialized,
@@ -150,3 +151,27 @@ def mistakes() -> None:
     orders.map_values(lambda order: order.usr)  # type: ignore[attr-defined]
     orders.filter(lambda key: True)  # type: ignore[arg-type, misc]
     orders.join(ranks, join=lambda order, rank: rank)  # type: ignore[call-overload]
+
+
+assert_type(orders.to_table(store="orders"), KTable[str, Order])
+assert_type(users.filter(lambda key, point: point.x > 0), KTable[str, Point])
+assert_type(users.filter_not(lambda key, point: point.x > 0, store="low"), KTable[str, Point])
+assert_type(users.map_values(lambda point: point.x), KTable[str, int])
+assert_type(users.map_values(lambda key, point: key, with_key=True, store="keys"), KTable[str, str])
+by_x = users.group_by(lambda key, point: (point.x, key))
+assert_type(by_x, KGroupedTable[int, str])
+assert_type(by_x.count(), KTable[int, int])
+assert_type(by_x.reduce(lambda so_far, key: key, lambda so_far, key: so_far), KTable[int, str])
+assert_type(
+    by_x.aggregate(lambda: 0.0, lambda x, key, sum: sum + 1, lambda x, key, sum: sum - 1), KTable[int, float]
+)
+amounts = builder.table("amounts", value=float)
+assert_type(users.join(amounts, join=lambda point, amount: point.x * amount), KTable[str, float])
+assert_type(
+    users.left_join(amounts, join=lambda point, amount: (point, amount), store="pairs"),
+    KTable[str, tuple[Point, float | None]],
+)
+assert_type(
+    users.outer_join(amounts, join=lambda key, point, amount: (point, amount), with_key=True),
+    KTable[str, tuple[Point | None, float | None]],
+)
