@@ -1,0 +1,63 @@
+"""Input for `kafka_app`, and whether what it wrote to Kafka is what the test driver writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.app import Streams
+from headrace.serdes import serde_for
+from tests.chaos.kafka_app import Totals, topology
+from tests.kafka.reading import read_committed
+from tests.spark.harness import Part, Reference, by_key, flat, reference
+from tests.spark.harness.inputs import of_partition, parts
+
+PARTITIONS = 4
+TOPICS = ("in", "counts", "sessions", "totals")
+
+
+def some_parts(count: int, seed: int = 1) -> list[Part]:
+    """Records with some late ones; of today, because the broker deletes what is older than changelogs keep."""
+    made = parts("in", count=count, size=60, seed=seed, keys=20, late=120)
+    now = time.time_ns() // 1_000_000
+    return [{"in": [r._replace(timestamp=now + r.timestamp) for r in part["in"]]} for part in made]
+
+
+def check_output(servers: str, inputs: Sequence[Part]) -> None:
+    """Every record once, and in the order of its partition."""
+    counts, sessions = (read_committed(servers, topic) for topic in ("counts", "sessions"))
+    for number, expected in enumerate(_by_partition(inputs)):
+        assert counts[number] == expected.outputs.get("counts", []), f"partition {number}"
+        assert sessions[number] == expected.outputs.get("sessions", []), f"partition {number}"
+    # Kafka shows no two partitions at the same moment, so that the order between them is not known;
+    # but each of a letter's records counts one, and together they count all.
+    totals, decode = by_key(flat(read_committed(servers, "totals"))), serde_for(Totals).deserialize
+    everything = by_key(reference(topology, inputs).outputs["totals"])
+    assert totals.keys() == everything.keys()
+    for key, records in totals.items():
+        found = [decode(record.value or b"") for record in records]
+        assert [each.count for each in found] == list(range(1, len(everything[key]) + 1))
+        assert found[-1] == decode(everything[key][-1].value or b"")
+
+
+def check_stores(streams: Streams, inputs: Sequence[Part]) -> None:
+    """The stores of a running application hold what they hold in the test driver."""
+    partitions = _by_partition(inputs)
+    for store in ("counts", "sessions"):
+        expected = [row for partition in partitions for row in partition.stores[store]]
+        assert _sorted(streams.store(store).all()) == _sorted(expected)
+    whole = reference(topology, inputs, stores=["totals"])
+    assert _sorted(streams.store("totals").all()) == _sorted(whole.stores["totals"])
+
+
+def _by_partition(inputs: Sequence[Part]) -> list[Reference]:
+    """Each partition has a time of its own, and so a test driver."""
+    return [
+        reference(topology, of_partition(inputs, number, PARTITIONS), stores=["counts", "sessions"])
+        for number in range(PARTITIONS)
+    ]
+
+
+def _sorted(rows: Any) -> list[Any]:
+    return sorted(rows, key=repr)

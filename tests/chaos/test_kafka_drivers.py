@@ -1,0 +1,164 @@
+"""Drivers that are killed, stopped and fenced: Kafka holds what the test driver writes, each record once."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.failpoints import IN_DRIVER
+from headrace.log import LogConfig, TopicLog, TopicPartition, open_log
+from tests.chaos import kafka_app
+from tests.chaos.drivers import Drivers, drivers
+from tests.chaos.kafka_checks import PARTITIONS, TOPICS, check_output, check_stores, some_parts
+from tests.kafka.applications import applications
+from tests.kafka.broker import Broker
+from tests.spark.harness import append
+
+ANY_TIME = ("driver at any time", "worker at any time")
+POINTS = (
+    # The hardest first: a short run has only these.
+    "publish.sent",
+    "local_commit.after",
+    "publish.committed",
+    "publish.before",
+    "process.after",
+    "batch.after",
+    "plan.after",
+    *ANY_TIME,
+    "collect.after",
+    "task.after",
+    "prepare.after",
+    "read.after",
+)
+
+
+@pytest.fixture
+def application_id() -> str:
+    return f"kills-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def log(broker: Broker) -> Iterator[TopicLog]:
+    """With the topics of `kafka_app`, which are deleted at the end together with all that are new."""
+    log = open_log(LogConfig(bootstrap_servers=broker.bootstrap_servers))
+    before = set(log.topics())
+    for topic in TOPICS:
+        log.create_topic(topic, PARTITIONS)
+    yield log
+    for topic in set(log.topics()) - before:
+        log.delete_topic(topic)
+    log.close()
+
+
+@pytest.fixture
+def processes(broker: Broker, application_id: str, tmp_path: Path) -> Iterator[Drivers]:
+    """Makes processes that run `kafka_app`, one after the other over the same local stores."""
+    options = {
+        "--application-id": application_id,
+        "--bootstrap-servers": broker.bootstrap_servers,
+        "--data-dir": str(tmp_path / "data"),
+    }
+    arguments = [part for option in options.items() for part in option]
+    with drivers(tmp_path, kafka_app.__file__, *arguments) as made:
+        yield made
+
+
+def test_nothing_is_lost_and_nothing_is_doubled(
+    log: TopicLog,
+    broker: Broker,
+    processes: Drivers,
+    application_id: str,
+    kafka_kills: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    inputs = some_parts(kafka_kills + 1)
+    driver = processes.start()
+    began = time.monotonic()
+    for number, part in enumerate(inputs[:-1]):
+        point = POINTS[number % len(POINTS)]
+        if point in ANY_TIME:
+            append(log, part)
+            driver.wait_until_running()
+            time.sleep(random.random())
+            if point == ANY_TIME[0]:
+                driver.process.kill()
+            else:
+                driver.kill_a_worker()
+        else:
+            driver.arm(point)
+            append(log, part)
+            driver.wait_until_hit(point)
+        if point in (*IN_DRIVER, ANY_TIME[0]):
+            assert driver.wait() == -9
+            driver = processes.start()
+        with capsys.disabled():
+            print(
+                f"\n  kill {number + 1} of {kafka_kills}: {point}, {time.monotonic() - began:.0f} s", end=""
+            )
+    append(log, inputs[-1])
+    driver.wait_until_running()
+    wait_until_committed(log, application_id)
+    driver.process.terminate()
+    assert driver.wait() == 0, driver.said()
+    check_output(broker.bootstrap_servers, inputs)
+    # Another machine has no local stores at all: what it finds in the changelogs is the same.
+    with applications(broker, tmp_path / "elsewhere", application_id) as application:
+        app = application(kafka_app.topology)
+        with app:
+            app.catch_up()
+            assert app.streams is not None
+            check_stores(app.streams, inputs)
+        assert "rebuilt" in app.recoveries()
+    check_output(broker.bootstrap_servers, inputs)
+
+
+def test_a_zombie_ends_and_the_process_that_took_over_goes_on(
+    log: TopicLog, broker: Broker, processes: Drivers, application_id: str
+) -> None:
+    inputs = some_parts(4)
+    first = processes.start()
+    append(log, inputs[0])
+    first.wait_until_running()
+
+    refused = processes.start()
+    assert refused.wait() == 1
+    said = refused.said()
+    assert (
+        f"headrace: application `{application_id}` is already running: process {first.process.pid} " in said
+    )
+    assert "--take-over" in said
+    assert "Traceback" not in said
+
+    first.send(signal.SIGSTOP)
+    append(log, inputs[1])
+    second = processes.start("--take-over")
+    second.wait_until_running()
+    append(log, inputs[2])
+    wait_until_committed(log, application_id)
+    first.send(signal.SIGCONT)
+    assert first.wait() == 1
+    said = first.said()
+    assert f"headrace: application `{application_id}` was taken over by another process" in said
+    assert "Traceback" not in said
+
+    append(log, inputs[3])
+    wait_until_committed(log, application_id)
+    second.process.terminate()
+    assert second.wait() == 0, second.said()
+    check_output(broker.bootstrap_servers, inputs)
+
+
+def wait_until_committed(log: TopicLog, application_id: str) -> None:
+    """Until all input is read, as the group of the application says."""
+    places = [TopicPartition("in", number) for number in range(PARTITIONS)]
+    deadline = time.monotonic() + 120
+    while log.positions(application_id) != log.latest(places):
+        assert time.monotonic() < deadline, f"committed is {log.positions(application_id)}"
+        time.sleep(0.1)
