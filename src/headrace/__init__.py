@@ -25,7 +25,7 @@ from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
 from headrace.topology.stores import StoreSpec, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
-from headrace.windows import JoinWindows, SessionWindows, TimeWindows
+from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
 
 if TYPE_CHECKING:
     from headrace.app import Streams
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BranchedKStream",
     "Change",
+    "EmitStrategy",
     "ErrorContext",
     "GlobalKTable",
     "HeadraceError",
@@ -52,6 +53,7 @@ __all__ = [
     "Serdes",
     "SessionWindowedKStream",
     "SessionWindows",
+    "SlidingWindows",
     "StoreSpec",
     "Streams",
     "StreamsBuilder",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
 
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
@@ -21,6 +22,15 @@ def milliseconds(duration: timedelta, what: str, *, positive: bool = True) -> in
         least = "at least one millisecond" if positive else "zero or more"
         raise InvalidArgumentError(f"`{what}` must be {least}, got {duration}", origin=caller())
     return result
+
+
+class EmitStrategy(Enum):
+    """When an aggregate over windows sends its results on."""
+
+    ON_WINDOW_UPDATE = "on_window_update"
+    """With every record that changes a window."""
+    ON_WINDOW_CLOSE = "on_window_close"
+    """Once per window, when no record can enter it any more."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -95,7 +105,7 @@ class SlidingWindows:
     grace_ms: int
 
     def __init__(self, difference: timedelta, *, grace: timedelta = timedelta(0)) -> None:
-        object.__setattr__(self, "difference_ms", milliseconds(difference, "difference", positive=False))
+        object.__setattr__(self, "difference_ms", milliseconds(difference, "difference"))
         object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
 
     @property

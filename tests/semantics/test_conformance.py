@@ -11,12 +11,8 @@ from semantics.scenarios import SCENARIOS
 NOT_YET = {
     "cogroup_plain": "cogroup",
     "cogroup_tumbling": "cogroup",
-    "emit_final_hopping": "emit on window close",
-    "emit_final_sliding": "sliding windows",
-    "emit_final_tumbling": "emit on window close",
     "foreign_key_inner": "foreign-key joins",
     "group_by_key_count_cached": "record caches",
-    "sliding_aggregate_grace_0": "sliding windows",
     "stream_table_grace_inner": "versioned tables",
     "stream_table_versioned_inner": "versioned tables",
     "suppress_time_limit_max_records": "suppress",

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from headrace import JoinWindows, StreamsBuilder, Topology
+from headrace import (
+    EmitStrategy,
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    TimeWindows,
+    Topology,
+)
 from tests.spark.topologies import letter, ms
 
 
@@ -29,4 +37,27 @@ def rekeyed_stream_joins() -> Topology:
     right = builder.stream("right", value=str).select_key(letter)
     joined = left.join(right, windows=JoinWindows(ms(8), grace=ms(500)), join=_both, name="by-letter")
     joined.group_by_key().count(store="pairs").to_stream().to("pairs", value=int)
+    return builder.build()
+
+
+def sliding_windows() -> Topology:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by_key()
+    sliding = grouped.windowed_by(SlidingWindows(ms(40), grace=ms(60)))
+    sliding.count(store="counts").to_stream().to("counts", value=int)
+    sliding.reduce(max, store="highest").to_stream().to("highest")
+    return builder.build()
+
+
+def final_results() -> Topology:
+    """Every kind of window, once it is closed."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by_key()
+    final = EmitStrategy.ON_WINDOW_CLOSE
+    tumbling = grouped.windowed_by(TimeWindows(ms(40), grace=ms(30))).emit_strategy(final)
+    tumbling.count(store="tumbling").to_stream().to("tumbling", value=int)
+    sliding = grouped.windowed_by(SlidingWindows(ms(20), grace=ms(30))).emit_strategy(final)
+    sliding.count(store="sliding").to_stream().to("sliding", value=int)
+    sessions = grouped.windowed_by(SessionWindows(ms(15), grace=ms(30))).emit_strategy(final)
+    sessions.count(store="sessions").to_stream().to("sessions", value=int)
     return builder.build()

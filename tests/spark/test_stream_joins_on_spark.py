@@ -17,8 +17,12 @@ from tests.spark.test_operators_on_spark import check_partitions
 
 @pytest.mark.parametrize(
     ("topology", "inputs"),
-    [(topologies.stream_joins(), parts("left", "right", late=80, size=100, keys=12))],
-    ids=["stream-joins"],
+    [
+        (topologies.stream_joins(), parts("left", "right", late=80, size=100, keys=12)),
+        (topologies.sliding_windows(), parts("in", late=80)),
+        (topologies.final_results(), parts("in", late=60, size=100)),
+    ],
+    ids=["stream-joins", "sliding-windows", "final-results"],
 )
 def test_each_partition_gives_what_its_own_driver_gives(
     topology: Topology, inputs: list[Part], application: Callable[..., Application]

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from describe_cases import always, both, dsl, pair
+from describe_cases import always, both, dsl, empty, folded, pair
 
-from headrace import JoinWindows, StreamsBuilder
+from headrace import (
+    EmitStrategy,
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    TimeWindows,
+)
 
 WITHIN = JoinWindows(timedelta(milliseconds=50))
+TEN = timedelta(milliseconds=10)
+TUMBLING, SLIDING, SESSIONS = TimeWindows(TEN), SlidingWindows(TEN), SessionWindows(TEN)
 
 
 @dsl
@@ -56,3 +65,21 @@ def stream_stream_join_chains(builder: StreamsBuilder) -> None:
     chain.join(table, join=both).group_by(always).count().to_stream().to("o1")
     moved = x.join(y, windows=WITHIN, join=both).select_key(always)
     moved.outer_join(z, windows=WITHIN, join=both).to("o2")
+
+
+@dsl
+def sliding(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in").group_by_key()
+    grouped.windowed_by(SLIDING).count().to_stream().to("o1")
+    grouped.windowed_by(SLIDING).reduce(both, store="red").to_stream().to("o2")
+    grouped.windowed_by(SLIDING).aggregate(empty, folded, name="agg", store="aggs").to_stream().to("o3")
+    builder.stream("by").group_by(always).windowed_by(SLIDING).count().to_stream().to("o4")
+
+
+@dsl
+def emit_final(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in").group_by_key()
+    final = EmitStrategy.ON_WINDOW_CLOSE
+    grouped.windowed_by(TUMBLING).emit_strategy(final).count().to_stream().to("o1")
+    grouped.windowed_by(SLIDING).emit_strategy(final).reduce(both, store="red").to_stream().to("o2")
+    grouped.windowed_by(SESSIONS).emit_strategy(final).count(name="cnt").to_stream().to("o3")

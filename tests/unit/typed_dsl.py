@@ -9,6 +9,7 @@ from typing import Any, TypedDict, assert_type
 import msgspec
 
 from headrace import (
+    EmitStrategy,
     GlobalKTable,
     JoinWindows,
     KGroupedStream,
@@ -19,6 +20,7 @@ from headrace import (
     Processor,
     Serde,
     SessionWindows,
+    SlidingWindows,
     StreamsBuilder,
     TimeWindows,
     Windowed,
@@ -96,6 +98,8 @@ assert_type(tumbling.reduce(lambda so_far, order: order), KTable[Windowed[float]
 assert_type(
     tumbling.aggregate(list[str], lambda key, order, users: users), KTable[Windowed[float], list[str]]
 )
+sliding = by_amount.windowed_by(SlidingWindows(minute)).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+assert_type(sliding.count(), KTable[Windowed[float], int])
 sessions = by_amount.windowed_by(SessionWindows(minute))
 assert_type(sessions.count(), KTable[Windowed[float], int])
 assert_type(

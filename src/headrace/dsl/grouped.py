@@ -14,7 +14,7 @@ from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
-from headrace.windows import SessionWindows, TimeWindows
+from headrace.windows import SessionWindows, SlidingWindows, TimeWindows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -104,11 +104,11 @@ class KGroupedStream(Handle[K, V]):
         return self._grouping.table(name, operator, chosen, chosen.spec("timestamped_key_value"))
 
     @overload
-    def windowed_by(self, windows: TimeWindows) -> TimeWindowedKStream[K, V]: ...
+    def windowed_by(self, windows: TimeWindows | SlidingWindows) -> TimeWindowedKStream[K, V]: ...
     @overload
     def windowed_by(self, windows: SessionWindows) -> SessionWindowedKStream[K, V]: ...
     def windowed_by(
-        self, windows: TimeWindows | SessionWindows
+        self, windows: TimeWindows | SlidingWindows | SessionWindows
     ) -> TimeWindowedKStream[K, V] | SessionWindowedKStream[K, V]:
         """Aggregate per key and window instead of over all time.
 
@@ -118,12 +118,12 @@ class KGroupedStream(Handle[K, V]):
         >>> clicks.windowed_by(TimeWindows(timedelta(minutes=1))).count()
         <KTable of `KSTREAM-AGGREGATE-0000000002`>
         """
-        if isinstance(windows, TimeWindows):
+        if isinstance(windows, TimeWindows | SlidingWindows):
             return TimeWindowedKStream(self._grouping, windows)
         if isinstance(windows, SessionWindows):
             return SessionWindowedKStream(self._grouping, windows)
         raise InvalidArgumentError(
-            f"`windowed_by` takes `TimeWindows` or `SessionWindows`, got {windows!r}",
+            f"`windowed_by` takes `TimeWindows`, `SlidingWindows` or `SessionWindows`, got {windows!r}",
             node=self._name,
             origin=caller(),
         )

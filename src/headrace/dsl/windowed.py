@@ -19,10 +19,12 @@ from headrace.dsl.forms import As, form
 from headrace.dsl.handle import check_callable
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
+from headrace.errors import InvalidArgumentError
+from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes import Serde, SessionWindowedSerde, TimeWindowedSerde
-from headrace.topology.operators import SessionAggregate, WindowedAggregate
-from headrace.windows import SessionWindows, TimeWindows
+from headrace.topology.operators import SessionAggregate, SlidingAggregate, WindowedAggregate
+from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -32,9 +34,27 @@ A = TypeVar("A")
 class TimeWindowedKStream(Generic[K, V]):
     """A stream grouped by key and time window. Made by `KGroupedStream.windowed_by`."""
 
-    def __init__(self, grouping: Grouping, windows: TimeWindows) -> None:
+    def __init__(
+        self,
+        grouping: Grouping,
+        windows: TimeWindows | SlidingWindows,
+        emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+    ) -> None:
         self._grouping = grouping
         self._windows = windows
+        self._emit = emit
+
+    def emit_strategy(self, strategy: EmitStrategy) -> TimeWindowedKStream[K, V]:
+        """Say when results are sent on: with every update (the default), or once, when the window is closed.
+
+        >>> from datetime import timedelta
+        >>> from headrace import EmitStrategy, StreamsBuilder, TimeWindows
+        >>> clicks = StreamsBuilder().stream("clicks", value=str).group_by_key()
+        >>> minutes = clicks.windowed_by(TimeWindows(timedelta(minutes=1), grace=timedelta(seconds=5)))
+        >>> minutes.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count()
+        <KTable of `KSTREAM-AGGREGATE-0000000002`>
+        """
+        return TimeWindowedKStream(self._grouping, self._windows, check_strategy(strategy))
 
     def count(
         self, *, store: Store[K, int] | None = None, name: str | None = None
@@ -114,7 +134,11 @@ class TimeWindowedKStream(Generic[K, V]):
         aggregator: Callable[[Any, Any, Any], Any],
     ) -> KTable[Windowed[K], Any]:
         size_ms = self._windows.size_ms
-        operator = WindowedAggregate(chosen.name, self._windows, initializer, aggregator)
+        operator: SlidingAggregate | WindowedAggregate
+        if isinstance(self._windows, SlidingWindows):
+            operator = SlidingAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
+        else:
+            operator = WindowedAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
         spec = chosen.spec(
             "timestamped_window", least_retention_ms=self._windows.retention_ms, window_size_ms=size_ms
         )
@@ -128,9 +152,27 @@ class TimeWindowedKStream(Generic[K, V]):
 class SessionWindowedKStream(Generic[K, V]):
     """A stream grouped by key and session. Made by `KGroupedStream.windowed_by`."""
 
-    def __init__(self, grouping: Grouping, windows: SessionWindows) -> None:
+    def __init__(
+        self,
+        grouping: Grouping,
+        windows: SessionWindows,
+        emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE,
+    ) -> None:
         self._grouping = grouping
         self._windows = windows
+        self._emit = emit
+
+    def emit_strategy(self, strategy: EmitStrategy) -> SessionWindowedKStream[K, V]:
+        """Say when results are sent on: with every update (the default), or once, when the session is over.
+
+        >>> from datetime import timedelta
+        >>> from headrace import EmitStrategy, SessionWindows, StreamsBuilder
+        >>> clicks = StreamsBuilder().stream("clicks", value=str).group_by_key()
+        >>> visits = clicks.windowed_by(SessionWindows(gap=timedelta(minutes=5)))
+        >>> visits.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count()
+        <KTable of `KSTREAM-AGGREGATE-0000000002`>
+        """
+        return SessionWindowedKStream(self._grouping, self._windows, check_strategy(strategy))
 
     def count(
         self, *, store: Store[K, int] | None = None, name: str | None = None
@@ -211,6 +253,16 @@ class SessionWindowedKStream(Generic[K, V]):
         aggregator: Callable[[Any, Any, Any], Any],
         merger: Callable[[Any, Any, Any], Any],
     ) -> KTable[Windowed[K], Any]:
-        operator = SessionAggregate(chosen.name, self._windows, initializer, aggregator, merger)
+        operator = SessionAggregate(chosen.name, self._windows, initializer, aggregator, merger, self._emit)
         spec = chosen.spec("session", least_retention_ms=self._windows.retention_ms)
         return self._grouping.table(name, operator, chosen, spec, SessionWindowedSerde)
+
+
+def check_strategy(strategy: EmitStrategy) -> EmitStrategy:
+    """Refuse what is no strategy."""
+    if not isinstance(strategy, EmitStrategy):
+        raise InvalidArgumentError(
+            f"`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE` or `.ON_WINDOW_CLOSE`, got {strategy!r}",
+            origin=caller(),
+        )
+    return strategy

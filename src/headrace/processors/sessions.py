@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
+from headrace.processors.finals import final_sessions
 from headrace.processors.registry import implements
 from headrace.record import NO_HEADERS, Headers, Windowed
 from headrace.topology.operators import SessionAggregate
+from headrace.windows import EmitStrategy
 
 
 @implements(SessionAggregate)
@@ -23,6 +25,8 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
     encode_key, find, put = store.encode_key, store.find_sessions_raw, store.put_raw
     forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
     time, moment = ctx.memory("stream-time", -1), ctx.task.moment
+    emit = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else final_sessions(ctx, store)
+    send = forward if emit is None else _nothing
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None:
@@ -52,7 +56,7 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
                 moment.time = timestamp
                 put(raw_key, first, last, None)
                 gone = (None, found if sends_old_values else None, True)
-                forward(Windowed(key, first, last), gone, last, NO_HEADERS)
+                send(Windowed(key, first, last), gone, last, NO_HEADERS)
             moment.time = timestamp
         try:
             new = value if result is None and initializer is None else aggregator(key, value, result)
@@ -60,6 +64,12 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(Windowed(key, start, end), (new, None, True), end, NO_HEADERS)
+        send(Windowed(key, start, end), (new, None, True), end, NO_HEADERS)
+        if emit is not None:
+            emit(headers, time.value - grace - gap)
 
     return process
+
+
+def _nothing(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
+    """Where updates go when only final results are wanted."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext, Process
+from headrace.processors.finals import final_results
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import WindowedAggregate
+from headrace.windows import EmitStrategy
+
+Update: TypeAlias = Callable[[Any, Any, int, Headers, int], bool]
 
 
 @implements(WindowedAggregate)
@@ -17,14 +22,51 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
     A record enters a window as long as the window's end is after this operator's stream time less the grace. The
     stream time is the operator's own: it moves with each record that gets here, late ones included.
     """
-    initializer, aggregator, windows = operator.initializer, operator.aggregator, operator.windows
-    size, advance, grace, starts = windows.size_ms, windows.advance_ms, windows.grace_ms, windows.starts
+    windows = operator.windows
+    size, grace, starts = windows.size_ms, windows.grace_ms, windows.starts
+    drop, time, update = ctx.drop, ctx.memory("stream-time", -1), _update(operator, ctx)
+
+    def tumbling(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None:
+            drop("null key")
+            return
+        if timestamp > time.value:
+            time.value = timestamp
+        start = timestamp - timestamp % size
+        if start + size > time.value - grace:
+            update(key, value, timestamp, headers, start)
+            return
+        drop("late")
+
+    emit = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _emit(operator, ctx)
+
+    def hopping(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        if key is None:
+            drop("null key")
+            return
+        if timestamp > time.value:
+            time.value = timestamp
+        closed = time.value - grace
+        for start in starts(timestamp):
+            if start + size <= closed:
+                drop("late")
+            elif not update(key, value, timestamp, headers, start):
+                return
+        if emit is not None:
+            emit(headers, closed)
+
+    return tumbling if size == windows.advance_ms and emit is None else hopping
+
+
+def _update(operator: WindowedAggregate, ctx: NodeContext) -> Update:
+    """Adds a record to one window; false if a callback failed, which ends the record for all windows."""
+    initializer, aggregator, size = operator.initializer, operator.aggregator, operator.windows.size_ms
     store = ctx.store(operator.store)
     encode_key, fetch, put = store.encode_key, store.fetch_raw, store.put_raw
-    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
-    time = ctx.memory("stream-time", -1)
+    forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
+    at_once = operator.emit is EmitStrategy.ON_WINDOW_UPDATE
 
-    def update(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> None:
+    def update(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> bool:
         newest = timestamp
         try:
             raw_key = encode_key(key)
@@ -40,33 +82,23 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
             put(raw_key, new, newest, start)
         except Exception as error:
             failed(error, timestamp, headers)
-            return
-        change = (new, old if sends_old_values else None, True)
-        forward(Windowed(key, start, start + size), change, newest, headers)
+            return False
+        if at_once:
+            change = (new, old if sends_old_values else None, True)
+            forward(Windowed(key, start, start + size), change, newest, headers)
+        return True
 
-    def tumbling(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None:
-            drop("null key")
-            return
-        if timestamp > time.value:
-            time.value = timestamp
-        start = timestamp - timestamp % size
-        if start + size > time.value - grace:
-            update(key, value, timestamp, headers, start)
-            return
-        drop("late")
+    return update
 
-    def hopping(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        if key is None:
-            drop("null key")
-            return
-        if timestamp > time.value:
-            time.value = timestamp
-        closed = time.value - grace
-        for start in starts(timestamp):
-            if start + size > closed:
-                update(key, value, timestamp, headers, start)
-            else:
-                drop("late")
 
-    return tumbling if size == advance else hopping
+def _emit(operator: WindowedAggregate, ctx: NodeContext) -> Callable[[Headers, int], None]:
+    size, starts = operator.windows.size_ms, operator.windows.starts
+    return final_results(
+        ctx,
+        ctx.store(operator.store),
+        size=size,
+        lower=lambda last: max(0, last - size) + 1,
+        upper=lambda close: close - size,
+        # Not far enough for another window.
+        progress=lambda first, last: starts(last) != starts(first - 1),
+    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.topology.views import TableView
-from headrace.windows import JoinWindows, SessionWindows, TimeWindows
+from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,18 @@ class WindowedAggregate(Operator):
     windows: TimeWindows
     initializer: Callable[[], Any] | None
     aggregator: Callable[[Any, Any, Any], Any]
+    emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingAggregate(Operator):
+    """Aggregate per key and sliding window. Reduce as in WindowedAggregate."""
+
+    store: str
+    windows: SlidingWindows
+    initializer: Callable[[], Any] | None
+    aggregator: Callable[[Any, Any, Any], Any]
+    emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,7 @@ class SessionAggregate(Operator):
     initializer: Callable[[], Any] | None
     aggregator: Callable[[Any, Any, Any], Any]
     merger: Callable[[Any, Any, Any], Any]
+    emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
 
 
 # joins -------------------------------------------------------------------------------------------------------------

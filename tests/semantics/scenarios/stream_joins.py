@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from semantics.scenarios.common import ms, text
+from semantics.scenarios.common import letter, ms, text
 
 from headrace import JoinWindows, KStream, StreamsBuilder, TimeWindows
 
@@ -45,14 +44,6 @@ def outer(windows: JoinWindows) -> Callable[[StreamsBuilder], None]:
 def self_join(builder: StreamsBuilder) -> None:
     stream = builder.stream("in", value=str)
     stream.join(stream, windows=JoinWindows(ms(30), grace=ms(20)), join=_plus).to("out")
-
-
-def letter(key: Any, value: Any) -> Any:
-    """`letter(v)` of the cases."""
-    if value is None:
-        return "A"
-    number = int(value[1:])
-    return None if number % 7 == 0 else "ABC"[number % 3]
 
 
 def left_rekeyed(builder: StreamsBuilder) -> None:

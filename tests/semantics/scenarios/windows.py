@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from semantics.scenarios.common import ms, text
+from semantics.scenarios.common import letter, ms, text
 
-from headrace import SessionWindows, StreamsBuilder, TimeWindows
+from headrace import (
+    EmitStrategy,
+    Materialized,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    TimeWindows,
+)
 
 
 def tumbling_count_grace_0(builder: StreamsBuilder) -> None:
@@ -91,7 +98,84 @@ def chain_windowed_count_to_stream_group_by(builder: StreamsBuilder) -> None:
     )
 
 
+def _appended(key: object, value: object, so_far: str) -> str:
+    return so_far + text(value)
+
+
+def sliding_aggregate_grace_0(builder: StreamsBuilder) -> None:
+    windowed = builder.stream("in", value=str).group_by_key().windowed_by(SlidingWindows(ms(50)))
+    windowed.aggregate(str, _appended, store="agg").to_stream().to("out")
+
+
+def sliding_count_early(builder: StreamsBuilder) -> None:
+    windows = SlidingWindows(ms(300), grace=ms(100))
+    windowed = builder.stream("in", value=str).group_by_key().windowed_by(windows)
+    windowed.count(store="counts").to_stream().to("out")
+
+
+def sliding_reduce_rekeyed(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in", value=str).group_by(letter, key=str)
+    windowed = grouped.windowed_by(SlidingWindows(ms(20), grace=ms(60)))
+    windowed.reduce(lambda a, b: a + b, store="red").to_stream().to("out")
+
+
+LONG = ms(100_000)
+
+
+def emit_final_tumbling(builder: StreamsBuilder) -> None:
+    windowed = builder.stream("in", value=str).group_by_key().windowed_by(TimeWindows(ms(100), grace=ms(20)))
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    final.count(store=Materialized("counts", retention=LONG)).to_stream().to("out")
+
+
+def emit_final_hopping(builder: StreamsBuilder) -> None:
+    windows = TimeWindows(ms(100), advance=ms(40), grace=ms(30))
+    windowed = builder.stream("in", value=str).group_by_key().windowed_by(windows)
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    final.aggregate(str, _appended, store=Materialized("agg", retention=LONG)).to_stream().to("out")
+
+
+def emit_final_sliding(builder: StreamsBuilder) -> None:
+    windowed = (
+        builder.stream("in", value=str).group_by_key().windowed_by(SlidingWindows(ms(50), grace=ms(30)))
+    )
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    final.aggregate(str, _appended, store=Materialized("agg", retention=LONG)).to_stream().to("out")
+
+
+def emit_final_session(builder: StreamsBuilder) -> None:
+    windowed = (
+        builder.stream("in", value=str).group_by_key().windowed_by(SessionWindows(ms(30), grace=ms(20)))
+    )
+    final = windowed.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    table = final.aggregate(
+        str,
+        _appended,
+        lambda key, left, right: f"{left}|{right}",
+        store=Materialized("agg", retention=LONG),
+    )
+    table.to_stream().to("out")
+
+
+def emit_final_default_retention(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in", value=str).group_by_key()
+    tumbling = grouped.windowed_by(TimeWindows(ms(50), grace=ms(10)))
+    tumbling = tumbling.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    tumbling.count(store="tumbling").to_stream().to("tumbling-out")
+    sliding = grouped.windowed_by(SlidingWindows(ms(20), grace=ms(10)))
+    sliding = sliding.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    sliding.count(store="sliding").to_stream().to("sliding-out")
+
+
 SCENARIOS = {
+    "sliding_aggregate_grace_0": sliding_aggregate_grace_0,
+    "sliding_count_early": sliding_count_early,
+    "sliding_reduce_rekeyed": sliding_reduce_rekeyed,
+    "emit_final_tumbling": emit_final_tumbling,
+    "emit_final_hopping": emit_final_hopping,
+    "emit_final_sliding": emit_final_sliding,
+    "emit_final_session": emit_final_session,
+    "emit_final_default_retention": emit_final_default_retention,
     "tumbling_count_grace_0": tumbling_count_grace_0,
     "hopping_count": hopping_count,
     "tumbling_reduce": tumbling_reduce,
