@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 from headrace.config import StreamsConfig
 from headrace.dsl.branched import BranchedKStream
 from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.cogrouped import (
+    CogroupedKStream,
+    SessionWindowedCogroupedKStream,
+    TimeWindowedCogroupedKStream,
+)
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.grouped import KGroupedStream
 from headrace.dsl.grouped_table import KGroupedTable
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BranchedKStream",
     "Change",
+    "CogroupedKStream",
     "EmitStrategy",
     "ErrorContext",
     "GlobalKTable",
@@ -51,6 +57,7 @@ __all__ = [
     "Response",
     "Serde",
     "Serdes",
+    "SessionWindowedCogroupedKStream",
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
@@ -59,6 +66,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsConfig",
     "TaskId",
+    "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",
     "TimeWindows",
     "Topology",

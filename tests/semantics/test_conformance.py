@@ -9,8 +9,6 @@ from semantics.replay import CASES, Counts, replay
 from semantics.scenarios import SCENARIOS
 
 NOT_YET = {
-    "cogroup_plain": "cogroup",
-    "cogroup_tumbling": "cogroup",
     "foreign_key_inner": "foreign-key joins",
     "group_by_key_count_cached": "record caches",
     "stream_table_grace_inner": "versioned tables",

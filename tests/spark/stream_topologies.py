@@ -61,3 +61,22 @@ def final_results() -> Topology:
     sessions = grouped.windowed_by(SessionWindows(ms(15), grace=ms(30))).emit_strategy(final)
     sessions.count(store="sessions").to_stream().to("sessions", value=int)
     return builder.build()
+
+
+def cogroups() -> Topology:
+    """Two streams in one table, without windows, in tumbling and sliding ones and in sessions."""
+    builder = StreamsBuilder()
+    left, right = builder.stream("left", value=str), builder.stream("right", value=str)
+    both = (
+        left.group_by_key()
+        .cogroup(lambda key, value, seen: f"{seen}{value[0]}"[-20:], value=str)
+        .cogroup(right.group_by_key(), lambda key, value, seen: f"{seen}{value[0].upper()}"[-20:])
+    )
+    both.aggregate(str, store="all").to_stream().to("all")
+    tumbling = both.windowed_by(TimeWindows(ms(60), grace=ms(30)))
+    tumbling.aggregate(str, store="tumbling").to_stream().to("tumbling")
+    sliding = both.windowed_by(SlidingWindows(ms(20), grace=ms(30)))
+    sliding.aggregate(str, store="sliding").to_stream().to("sliding")
+    sessions = both.windowed_by(SessionWindows(ms(15), grace=ms(30)))
+    sessions.aggregate(str, lambda key, one, other: one + other, store="sessions").to_stream().to("sessions")
+    return builder.build()

@@ -21,8 +21,9 @@ from tests.spark.test_operators_on_spark import check_partitions
         (topologies.stream_joins(), parts("left", "right", late=80, size=100, keys=12)),
         (topologies.sliding_windows(), parts("in", late=80)),
         (topologies.final_results(), parts("in", late=60, size=100)),
+        (topologies.cogroups(), parts("left", "right", late=50)),
     ],
-    ids=["stream-joins", "sliding-windows", "final-results"],
+    ids=["stream-joins", "sliding-windows", "final-results", "cogroups"],
 )
 def test_each_partition_gives_what_its_own_driver_gives(
     topology: Topology, inputs: list[Part], application: Callable[..., Application]

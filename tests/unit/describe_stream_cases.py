@@ -83,3 +83,37 @@ def emit_final(builder: StreamsBuilder) -> None:
     grouped.windowed_by(TUMBLING).emit_strategy(final).count().to_stream().to("o1")
     grouped.windowed_by(SLIDING).emit_strategy(final).reduce(both, store="red").to_stream().to("o2")
     grouped.windowed_by(SESSIONS).emit_strategy(final).count(name="cnt").to_stream().to("o3")
+
+
+@dsl
+def cogroup_generated(builder: StreamsBuilder) -> None:
+    a, b = builder.stream("a").group_by_key(), builder.stream("b").group_by(always)
+    cogrouped = a.cogroup(folded).cogroup(b, folded)
+    cogrouped.aggregate(empty).to_stream().to("o1")
+    cogrouped.windowed_by(TUMBLING).aggregate(empty)
+
+
+@dsl
+def cogroup_named(builder: StreamsBuilder) -> None:
+    a = builder.stream("a").group_by_key(name="ga")
+    b = builder.stream("b").group_by(always, name="gb")
+    c = builder.stream("c").select_key(always).group_by_key()
+    cogrouped = a.cogroup(folded).cogroup(b, folded).cogroup(c, folded)
+    cogrouped.aggregate(empty, name="all", store="totals").to_stream().to("o1")
+
+
+@dsl
+def cogroup_windowed(builder: StreamsBuilder) -> None:
+    a, b = builder.stream("a").group_by_key(), builder.stream("b").group_by(always)
+    cogrouped = a.cogroup(folded).cogroup(b, folded)
+    cogrouped.windowed_by(SESSIONS).aggregate(empty, folded).to_stream().to("o1")
+    cogrouped.windowed_by(SLIDING).aggregate(empty, name="slide", store="slides").to_stream().to("o2")
+    cogrouped.windowed_by(TUMBLING).aggregate(empty, name="tumble").to_stream().to("o3")
+    cogrouped.aggregate(empty, store="plain").to_stream().to("o4")
+
+
+@dsl
+def cogroup_once(builder: StreamsBuilder) -> None:
+    builder.stream("a").group_by(always).cogroup(folded).aggregate(empty).to_stream().to("o1")
+    b = builder.stream("b").group_by_key()
+    b.cogroup(folded).cogroup(b, folded).aggregate(empty, store="twice").to_stream().to("o2")

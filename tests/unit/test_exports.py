@@ -10,11 +10,11 @@ import pytest
 import headrace
 
 NAMES = """
-BranchedKStream Change EmitStrategy ErrorContext GlobalKTable HeadraceError JoinWindows KGroupedStream KGroupedTable
-KStream KTable Materialized Processor ProcessorContext PunctuationType Record RecordMetadata Response Serde Serdes
-SessionWindowedKStream SessionWindows SlidingWindows StoreSpec Streams StreamsBuilder StreamsConfig TaskId
-TimeWindowedKStream TimeWindows Topology Windowed key_value_store log_and_continue log_and_fail session_store
-window_store
+BranchedKStream Change CogroupedKStream EmitStrategy ErrorContext GlobalKTable HeadraceError JoinWindows
+KGroupedStream KGroupedTable KStream KTable Materialized Processor ProcessorContext PunctuationType Record
+RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWindowedKStream SessionWindows
+SlidingWindows StoreSpec Streams StreamsBuilder StreamsConfig TaskId TimeWindowedCogroupedKStream TimeWindowedKStream
+TimeWindows Topology Windowed key_value_store log_and_continue log_and_fail session_store window_store
 """
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, assert_type
 import msgspec
 
 from headrace import (
+    CogroupedKStream,
     EmitStrategy,
     GlobalKTable,
     JoinWindows,
@@ -108,6 +109,17 @@ assert_type(
 )
 assert_type(sessions.count().to_stream(), KStream[Windowed[float], int])
 assert_type(sessions.count().to_stream(lambda window, count: window.start), KStream[int, int])
+
+cogrouped = by_amount.cogroup(lambda key, order, sum: sum + order.amount, value=float).cogroup(
+    builder.stream("more", key=float, value=Point).group_by_key(), lambda key, point, sum: sum + point.x
+)
+assert_type(cogrouped, CogroupedKStream[float, float])
+assert_type(cogrouped.aggregate(float), KTable[float, float])
+assert_type(cogrouped.windowed_by(SlidingWindows(minute)).aggregate(float), KTable[Windowed[float], float])
+assert_type(
+    cogrouped.windowed_by(SessionWindows(minute)).aggregate(float, lambda key, left, right: left + right),
+    KTable[Windowed[float], float],
+)
 
 users = builder.table("users", value=Point)
 ranks = builder.global_table("ranks", key=int, value=float)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar, overload
 
+from headrace.dsl import hints
 from headrace.dsl.aggregation import Grouping, aggregate_form, count_store, plus_one, zero
-from headrace.dsl.forms import As, Form, form
+from headrace.dsl.cogrouped import CogroupedKStream
+from headrace.dsl.cogrouping import Cogrouping
+from headrace.dsl.forms import As, Form, form, hinted
 from headrace.dsl.handle import Blueprint, Handle, check_callable
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, choose_store
@@ -102,6 +105,20 @@ class KGroupedStream(Handle[K, V]):
         name = self._blueprint.name("KSTREAM-AGGREGATE-", name)
         operator = operators.StreamAggregate(chosen.name, initializer, aggregator)
         return self._grouping.table(name, operator, chosen, chosen.spec("timestamped_key_value"))
+
+    def cogroup(
+        self, aggregator: Callable[[K, V, A], A], *, value: As[A] | None = None
+    ) -> CogroupedKStream[K, A]:
+        """Begin to aggregate several streams into one table, this one by `aggregator(key, value, so_far)`.
+
+        >>> from headrace import StreamsBuilder
+        >>> orders = StreamsBuilder().stream("orders", value=float).group_by_key()
+        >>> orders.cogroup(lambda user, amount, total: total + amount, value=float).aggregate(float)
+        <KTable of `COGROUPKSTREAM-MERGE-0000000003`>
+        """
+        check_callable(aggregator, "cogroup", "(key, value, so far)")
+        form_ = form(value, hinted(hints.result(aggregator)))
+        return CogroupedKStream(Cogrouping(self._blueprint, form_).with_stream(self, aggregator))
 
     @overload
     def windowed_by(self, windows: TimeWindows | SlidingWindows) -> TimeWindowedKStream[K, V]: ...

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from semantics.scenarios import (
     aggregates,
+    cogroups,
     joins,
     processors,
     stateless,
@@ -17,7 +18,7 @@ from semantics.scenarios import (
 
 from headrace import StreamsBuilder, StreamsConfig, Topology, log_and_continue
 
-FAMILIES = (stateless, aggregates, windows, joins, stream_joins, processors, table_joins, tables)
+FAMILIES = (stateless, aggregates, cogroups, windows, joins, stream_joins, processors, table_joins, tables)
 
 SCENARIOS: dict[str, Callable[[StreamsBuilder], Topology | None]] = {
     name: build for family in FAMILIES for name, build in family.SCENARIOS.items()

@@ -1,0 +1,169 @@
+"""Sliding windows, cogroups and final results: what they refuse, and what a failing callback leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from headrace import (
+    EmitStrategy,
+    KGroupedStream,
+    Materialized,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    StreamsConfig,
+    TimeWindows,
+    Windowed,
+    log_and_continue,
+)
+from headrace.errors import InvalidArgumentError
+from headrace.testing import TopologyTestDriver
+
+CONTINUE = StreamsConfig(application_id="app", processing_handler=log_and_continue)
+
+
+def ms(milliseconds: int) -> timedelta:
+    return timedelta(milliseconds=milliseconds)
+
+
+def grouped(builder: StreamsBuilder, topic: str = "in") -> KGroupedStream[str, int]:
+    return builder.stream(topic, value=int).group_by_key()
+
+
+def picky(key: str, value: int, so_far: int) -> int:
+    if value < 0:
+        raise ValueError("negative")
+    return so_far + value
+
+
+def test_records_that_are_close_share_windows_of_both_ends() -> None:
+    builder = StreamsBuilder()
+    grouped(builder).windowed_by(SlidingWindows(ms(10))).count(store="n").to_stream().to("out", value=int)
+    with TopologyTestDriver(builder.build()) as driver:
+        source = driver.input("in")
+        for timestamp in (20, 30):
+            source.pipe("k", 1, timestamp=timestamp)
+        windows = dict(driver.get_state_store("n").all())
+        assert {window: found.value for window, found in windows.items()} == {
+            Windowed("k", 10, 20): 1,
+            Windowed("k", 20, 30): 2,
+            Windowed("k", 21, 31): 1,
+        }
+
+
+def test_a_failing_aggregator_ends_the_record_in_all_its_sliding_windows() -> None:
+    builder = StreamsBuilder()
+    table = grouped(builder).windowed_by(SlidingWindows(ms(10))).aggregate(int, picky, store="sums")
+    table.to_stream().to("out", value=int)
+    with TopologyTestDriver(builder.build(), CONTINUE) as driver:
+        source = driver.input("in")
+        source.pipe("k", 1, timestamp=20)
+        source.pipe("k", -1, timestamp=25)
+        source.pipe("k", 2, timestamp=26)
+        found = {window: value.value for window, value in driver.get_state_store("sums").all()}
+        assert found == {Windowed("k", 10, 20): 1, Windowed("k", 16, 26): 3, Windowed("k", 21, 31): 2}
+
+
+def test_a_failing_aggregator_ends_the_record_in_all_its_hopping_windows() -> None:
+    calls = []
+
+    def once(key: str, value: int, so_far: int) -> int:
+        calls.append(value)
+        raise ValueError("never")
+
+    builder = StreamsBuilder()
+    hops = grouped(builder).windowed_by(TimeWindows(ms(10), advance=ms(5)))
+    hops.aggregate(int, once, store="sums")
+    with TopologyTestDriver(builder.build(), CONTINUE) as driver:
+        driver.input("in").pipe("k", 1, timestamp=7)
+        assert calls == [1]
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [TimeWindows(ms(10), grace=ms(5)), SlidingWindows(ms(10), grace=ms(5)), SessionWindows(ms(10))],
+    ids=lambda windows: type(windows).__name__,
+)
+def test_a_final_result_waits_for_a_record_that_does_not_fail(windows: Any) -> None:
+    builder = StreamsBuilder()
+    final = grouped(builder).windowed_by(windows).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    store: Materialized[str, int] = Materialized("sums", retention=ms(1000))
+    if isinstance(windows, SessionWindows):
+        table = final.aggregate(int, picky, lambda key, left, right: left + right, store=store)
+    else:
+        table = final.aggregate(int, picky, store=store)
+    table.to_stream().to("out", value=int)
+    with TopologyTestDriver(builder.build(), CONTINUE) as driver:
+        source, out = driver.input("in"), driver.output("out")
+        source.pipe("k", 7, timestamp=20)
+        source.pipe("k", -1, timestamp=100)
+        assert out.is_empty()
+        source.pipe("k", 1, timestamp=100)
+        assert out.read_values() == [7]
+        assert out.is_empty()
+
+
+def test_final_results_come_in_order_of_time_and_key_and_only_once() -> None:
+    builder = StreamsBuilder()
+    windows = grouped(builder).windowed_by(TimeWindows(ms(10)))
+    final = windows.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    final.count(store=Materialized("n", retention=ms(1000))).to_stream().to("out", value=int)
+    with TopologyTestDriver(builder.build()) as driver:
+        source, out = driver.input("in"), driver.output("out")
+        for key, timestamp in (("b", 0), ("a", 0), ("c", 1)):
+            source.pipe(key, 1, timestamp=timestamp)
+        assert out.is_empty()
+        source.pipe("a", 1, timestamp=15)
+        source.pipe("a", 1, timestamp=16)
+        found = [(record.key.key, record.key.start) for record in out.read_records()]
+        assert found == [("a", 0), ("b", 0), ("c", 0)]
+        source.pipe("z", 1, timestamp=100)
+        assert [(record.key.key, record.value) for record in out.read_records()] == [("a", 2)]
+
+
+def test_a_cogroup_judges_lateness_for_each_stream() -> None:
+    builder = StreamsBuilder()
+    both = grouped(builder, "a").cogroup(picky, value=int).cogroup(grouped(builder, "b"), picky)
+    both.windowed_by(TimeWindows(ms(10))).aggregate(int, store="sums").to_stream().to("out", value=int)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input("a").pipe("k", 1, timestamp=5)
+        driver.input("a").pipe("k", 1, timestamp=500)
+        driver.input("b").pipe("k", 2, timestamp=5)
+        driver.input("a").pipe("k", 4, timestamp=5)
+        assert driver.output("out").read_values()[:2] == [1, 1]
+
+
+def refused_by(make: Callable[[StreamsBuilder], object]) -> str:
+    with pytest.raises(InvalidArgumentError) as caught:
+        make(StreamsBuilder())
+    assert __file__ in str(caught.value.origin)
+    return str(caught.value)
+
+
+def test_mistakes_are_told_where_they_are_made() -> None:
+    other: Any = StreamsBuilder().stream("x", value=int).group_by_key()
+    wrong: Any = "x"
+    assert "`difference` must be at least one millisecond" in refused_by(lambda b: SlidingWindows(ms(0)))
+    assert "`grace` must be zero or more" in refused_by(lambda b: SlidingWindows(ms(1), grace=ms(-1)))
+    assert "`retention` must not be shorter" in refused_by(
+        lambda b: (
+            grouped(b).windowed_by(SlidingWindows(ms(10))).count(store=Materialized("n", retention=ms(15)))
+        )
+    )
+    assert "`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE`" in refused_by(
+        lambda b: grouped(b).windowed_by(SlidingWindows(ms(10))).emit_strategy(wrong)
+    )
+    assert "`windowed_by` takes `TimeWindows`, `SlidingWindows`" in refused_by(
+        lambda b: grouped(b).cogroup(picky).windowed_by(wrong)
+    )
+    assert "`cogroup` takes a function of (key, value, so far)" in refused_by(
+        lambda b: grouped(b).cogroup(wrong)
+    )
+    assert "`cogroup` takes a `KGroupedStream`, got 'x'" in refused_by(
+        lambda b: grouped(b).cogroup(picky).cogroup(wrong, picky)
+    )
+    assert "same `StreamsBuilder`" in refused_by(lambda b: grouped(b).cogroup(picky).cogroup(other, picky))
