@@ -1,4 +1,4 @@
-"""Killed drivers and workers on the embedded log: topics and stores hold what the test driver makes, each record once."""
+"""Killed drivers and workers on the embedded log: topics and stores hold what the test driver makes, once."""
 
 from __future__ import annotations
 
