@@ -1,0 +1,48 @@
+"""Tables with four partitions and in several batches give what the test driver gives: rows, groups and joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headrace.topology.topology import Topology
+from tests.spark import table_topologies
+from tests.spark.harness import Application, Part, by_key, flat, partition, reference
+from tests.spark.harness.inputs import parts
+
+PARTITIONS = 4
+
+
+def with_tombstones(inputs: list[Part]) -> list[Part]:
+    """Every seventh record deletes its row."""
+    return [
+        {
+            topic: [record._replace(value=None) if i % 7 == 3 else record for i, record in enumerate(records)]
+            for topic, records in part.items()
+        }
+        for part in inputs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("topology", "inputs"),
+    [
+        (table_topologies.values(), [*with_tombstones(parts("in")), *parts("in-2")]),
+        (table_topologies.groups(), with_tombstones(parts("in"))),
+        (table_topologies.joins(), with_tombstones(parts("left", "right", "third", "stream"))),
+    ],
+    ids=["values", "groups", "joins"],
+)
+def test_tables_are_what_they_are_in_the_driver(
+    topology: Topology, inputs: list[Part], application: Callable[..., Application]
+) -> None:
+    app = application(topology).run(inputs)
+    expected = reference(topology, inputs)
+    assert expected.outputs
+    for topic, records in expected.outputs.items():
+        found = app.read(topic)
+        assert by_key(flat(found)) == by_key(records), topic
+        for number, written in found.items():
+            assert {partition(record.key, PARTITIONS) for record in written} <= {number}
+    assert len(app.batches) >= len(inputs)
