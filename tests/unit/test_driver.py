@@ -153,9 +153,7 @@ def test_serdes_are_those_of_the_topology_unless_given() -> None:
 def test_a_topic_without_a_serde_fails_when_the_driver_starts() -> None:
     builder = StreamsBuilder()
     builder.stream("in").to("out")
-    with pytest.raises(
-        MissingSerdeError, match="nothing says how a value in `in` is read"
-    ) as raised:
+    with pytest.raises(MissingSerdeError, match="nothing says how a value in `in` is read") as raised:
         TopologyTestDriver(builder.build())
     assert raised.value.node == "KSTREAM-SOURCE-0000000000"
     assert "pass `value=` with its type, or set `default_value`" in str(raised.value)

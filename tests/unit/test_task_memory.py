@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from headrace import (
+    EmitStrategy,
     Processor,
     ProcessorContext,
     PunctuationType,
     Record,
+    SessionWindows,
     StreamsBuilder,
     StreamsConfig,
     TimeWindows,
@@ -309,3 +311,26 @@ def test_processors_are_closed_once() -> None:
         task.close()
     task.close()
     assert Breaks.closes == ["closed"]
+
+
+@pytest.mark.parametrize(
+    ("windows", "kind"),
+    [(TimeWindows(ms(10)), "timestamped_window"), (SessionWindows(ms(5)), "session")],
+    ids=["windows", "sessions"],
+)
+def test_final_results_that_were_taken_back_are_sent_again(windows: Any, kind: Any) -> None:
+    builder = StreamsBuilder()
+    final = builder.stream("in", value=str).group_by_key().windowed_by(windows)
+    final.emit_strategy(EmitStrategy.ON_WINDOW_CLOSE).count(store="n").to_stream().to("out")
+    store = memory_store("n", kind, key=str, value=int, retention_ms=1000, window_size_ms=10)
+    task = make(builder.build(), n=store)
+    feed(task, 3, 20)
+    assert len(written(task)) == 1
+    before = task.snapshot()
+    feed(task, 40)
+    assert len(written(task)) == 1
+    task.restore(before)
+    feed(task, 40)
+    assert len(written(task)) == 1
+    feed(task, 41)
+    assert written(task) == []

@@ -68,6 +68,22 @@ def test_a_failing_aggregator_ends_the_record_in_all_its_sliding_windows() -> No
         assert found == {Windowed("k", 10, 20): 1, Windowed("k", 16, 26): 3, Windowed("k", 21, 31): 2}
 
 
+def test_an_aggregator_may_change_the_value_it_is_given() -> None:
+    def append(key: str, value: int, so_far: list[int]) -> list[int]:
+        so_far.append(value)
+        return so_far
+
+    builder = StreamsBuilder()
+    table = grouped(builder).windowed_by(SlidingWindows(ms(10), grace=ms(50)))
+    table.aggregate(list[int], append, value=list[int], store="lists")
+    with TopologyTestDriver(builder.build()) as driver:
+        source = driver.input("in")
+        for value, timestamp in ((1, 30), (2, 35), (3, 32), (4, 3), (5, 1)):
+            source.pipe("k", value, timestamp=timestamp)
+        found = {window.start: value.value for window, value in driver.get_state_store("lists").all()}
+        assert found == {20: [1], 25: [1, 2, 3], 31: [2, 3], 22: [1, 3], 33: [2], 0: [4, 5], 2: [4]}
+
+
 def test_a_failing_aggregator_ends_the_record_in_all_its_hopping_windows() -> None:
     calls = []
 

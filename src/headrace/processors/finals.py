@@ -2,73 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext
 from headrace.record import Headers, Windowed
 
+Place: TypeAlias = tuple[Any, ...]
+"""Where a window stands in the order: its time or times, then the bytes of its key."""
 
-def final_results(
-    ctx: NodeContext,
-    store: Any,
-    *,
-    size: int,
-    lower: Callable[[int], int],
-    upper: Callable[[int], int],
-    progress: Callable[[int, int], bool] = lambda first, last: True,
-) -> Callable[[Headers, int], None]:
-    """For time windows: sends those that a new closing time has closed, with the headers of the record at hand.
+END_OF_TIME = 2**63 - 1
 
-    `lower` makes the first start to look at out of the closing time of the last look, `upper` the last one out of the
-    new closing time; `progress` says whether there can be a window between the two.
+
+class _Open:
+    """The windows that were not sent yet. The store alone knows them for sure: this is made from it when it is needed
+    first, and again after the task went back to a snapshot, so that no record has to search the store.
     """
-    emitted, forward, encode_key = ctx.memory("emitted", -1), ctx.forward, store.encode_key
 
-    def emit(headers: Headers, close: int) -> None:
-        last_start = upper(close)
-        if emitted.value >= close or last_start < 0:
+    def __init__(self, load: Callable[[], Iterable[tuple[Place, Any]]]) -> None:
+        self._load = load
+        self._keys: dict[Place, Any] | None = None
+        self._order: list[Place] = []
+
+    def add(self, place: Place, key: Any) -> None:
+        if self._keys is not None and place not in self._keys:
+            self._keys[place] = key
+            heappush(self._order, place)
+
+    def take(self, last: int) -> Iterator[tuple[Place, Any]]:
+        """Those whose first time is not after `last`, for good."""
+        if self._keys is None:
+            self._keys = dict(self._load())
+            self._order = list(self._keys)
+            heapify(self._order)
+        while self._order and self._order[0][0] <= last:
+            place = heappop(self._order)
+            yield place, self._keys.pop(place)
+
+    def forget(self) -> None:
+        self._keys = None
+
+
+class FinalWindows:
+    """For time windows. `lower` makes the first start to look at out of the closing time of the last look, `upper` the
+    last one out of the new closing time; `progress` says whether there can be a window between the two.
+    """
+
+    def __init__(
+        self,
+        ctx: NodeContext,
+        store: Any,
+        *,
+        size: int,
+        lower: Callable[[int], int],
+        upper: Callable[[int], int],
+        progress: Callable[[int, int], bool] = lambda first, last: True,
+    ) -> None:
+        self._store, self._size = store, size
+        self._lower, self._upper, self._progress = lower, upper, progress
+        self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
+        self._open = _Open(self._stored)
+        ctx.at_restore(self._open.forget)
+
+    def updated(self, key: Any, raw_key: bytes, start: int) -> None:
+        """A window has a new value."""
+        self._open.add((start, raw_key), key)
+
+    def emit(self, headers: Headers, close: int) -> None:
+        """Send what the closing time has closed, with the headers of the record at hand."""
+        last = self._upper(close)
+        if self._emitted.value >= close or last < 0:
             return
-        first_start = 0
-        if emitted.value != -1:
-            first_start = lower(emitted.value)
-            if not progress(first_start, last_start):
-                return
-        found = store.fetch_all(first_start, last_start)
-        for window, (value, timestamp) in _sorted(
-            found, lambda window: (window.start, encode_key(window.key))
-        ):
-            forward(
-                Windowed(window.key, window.start, window.start + size),
-                (value, None, True),
-                timestamp,
-                headers,
-            )
-        emitted.value = close
-
-    return emit
-
-
-def final_sessions(ctx: NodeContext, store: Any) -> Callable[[Headers, int], None]:
-    """The same for sessions: those that end before the closing time, with their ends as timestamps."""
-    emitted, forward, encode_key = ctx.memory("emitted", -1), ctx.forward, store.encode_key
-
-    def emit(headers: Headers, close: int) -> None:
-        first, last = max(0, emitted.value), close - 1
-        if emitted.value >= close or last < first:
+        first = self._first()
+        if self._emitted.value != -1 and not self._progress(first, last):
             return
-        found = store.find_sessions_range(None, None, first, last)
-        for window, value in _sorted(
-            ((window, value) for window, value in found if window.end <= last),
-            lambda window: (window.end, window.start, encode_key(window.key)),
-        ):
-            forward(window, (value, None, True), window.end, headers)
-        emitted.value = close
+        for (start, raw_key), key in self._open.take(last):
+            # Too old for the store, or deleted by an aggregator that returned None.
+            found = None if start < first else self._store.fetch_raw(raw_key, start)
+            if found is not None:
+                window = Windowed(key, start, start + self._size)
+                self._forward(window, (found[0], None, True), found[1], headers)
+        self._emitted.value = close
 
-    return emit
+    def _first(self) -> int:
+        return 0 if self._emitted.value == -1 else self._lower(self._emitted.value)
+
+    def _stored(self) -> Iterator[tuple[Place, Any]]:
+        encode_key = self._store.encode_key
+        for window, _ in self._store.fetch_all(self._first(), END_OF_TIME):
+            yield (window.start, encode_key(window.key)), window.key
 
 
-def _sorted(
-    found: Iterable[tuple[Windowed[Any], Any]], order: Callable[[Windowed[Any]], Any]
-) -> list[tuple[Windowed[Any], Any]]:
-    return sorted(found, key=lambda entry: order(entry[0]))
+class FinalSessions:
+    """For sessions: those that end before the closing time, with their ends as timestamps."""
+
+    def __init__(self, ctx: NodeContext, store: Any) -> None:
+        self._store = store
+        self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
+        self._open = _Open(self._stored)
+        ctx.at_restore(self._open.forget)
+
+    def updated(self, key: Any, raw_key: bytes, start: int, end: int) -> None:
+        """A session has a new value."""
+        self._open.add((end, start, raw_key), key)
+
+    def emit(self, headers: Headers, close: int) -> None:
+        """Send what the closing time has closed, with the headers of the record at hand."""
+        first, last = max(0, self._emitted.value), close - 1
+        if self._emitted.value >= close or last < first:
+            return
+        for (end, start, _), key in self._open.take(last):
+            # Too old for the store, or absorbed by another session.
+            value = None if end < first else self._store.fetch_session(key, start, end)
+            if value is not None:
+                self._forward(Windowed(key, start, end), (value, None, True), end, headers)
+        self._emitted.value = close
+
+    def _stored(self) -> Iterator[tuple[Place, Any]]:
+        encode_key, first = self._store.encode_key, max(0, self._emitted.value)
+        for window, _ in self._store.find_sessions_range(None, None, first, END_OF_TIME):
+            yield (window.end, window.start, encode_key(window.key)), window.key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
-from headrace.processors.finals import final_sessions
+from headrace.processors.finals import FinalSessions
 from headrace.processors.registry import implements
 from headrace.record import NO_HEADERS, Headers, Windowed
 from headrace.topology.operators import SessionAggregate
@@ -25,8 +25,8 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
     encode_key, find, put = store.encode_key, store.find_sessions_raw, store.put_raw
     forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
     time, moment = ctx.memory("stream-time", -1), ctx.task.moment
-    emit = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else final_sessions(ctx, store)
-    send = forward if emit is None else _nothing
+    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else FinalSessions(ctx, store)
+    send = forward if final is None else _nothing
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None:
@@ -65,8 +65,9 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
             failed(error, timestamp, headers)
             return
         send(Windowed(key, start, end), (new, None, True), end, NO_HEADERS)
-        if emit is not None:
-            emit(headers, time.value - grace - gap)
+        if final is not None:
+            final.updated(key, raw_key, start, end)
+            final.emit(headers, time.value - grace - gap)
 
     return process
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
-from headrace.processors.finals import final_results
+from headrace.processors.finals import FinalWindows
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import SlidingAggregate
@@ -44,16 +44,9 @@ def sliding_aggregate(operator: SlidingAggregate, ctx: NodeContext) -> Process:
     """
     windows = operator.windows
     difference, grace = windows.difference_ms, windows.grace_ms
-    drop, time, store = ctx.drop, ctx.memory("stream-time", -1), ctx.store(operator.store)
-    final = operator.emit is EmitStrategy.ON_WINDOW_CLOSE
-    steps = _Steps(operator, ctx)
-    emit = final_results(
-        ctx,
-        store,
-        size=difference,
-        lower=lambda last: max(0, last - difference),
-        upper=lambda close: close - difference - 1,
-    )
+    drop, time = ctx.drop, ctx.memory("stream-time", -1)
+    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _final(operator, ctx)
+    steps = _Steps(operator, ctx, final)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None or value is None:
@@ -73,21 +66,33 @@ def sliding_aggregate(operator: SlidingAggregate, ctx: NodeContext) -> Process:
             steps.usual(record)
         except _SkippedError:
             return
-        if final:
-            emit(headers, close)
+        if final is not None:
+            final.emit(headers, close)
 
     return process
+
+
+def _final(operator: SlidingAggregate, ctx: NodeContext) -> FinalWindows:
+    difference = operator.windows.difference_ms
+    return FinalWindows(
+        ctx,
+        ctx.store(operator.store),
+        size=difference,
+        lower=lambda last: max(0, last - difference),
+        # The end belongs to the window.
+        upper=lambda close: close - difference - 1,
+    )
 
 
 class _Steps:
     """What is done to the windows of one record."""
 
-    def __init__(self, operator: SlidingAggregate, ctx: NodeContext) -> None:
+    def __init__(self, operator: SlidingAggregate, ctx: NodeContext, final: FinalWindows | None) -> None:
         self._difference = operator.windows.difference_ms
         self._initializer, self._aggregator = operator.initializer, operator.aggregator
         self._store = ctx.store(operator.store)
         self._failed, self._drop, self._sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
-        self._forward = ctx.forward if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else None
+        self._forward, self._final = ctx.forward, final
 
     def usual(self, record: _Record) -> None:
         """From the latest window back, until one is found that ends before the record."""
@@ -98,7 +103,7 @@ class _Steps:
             if start == timestamp + 1:
                 has_right = True
             elif end > timestamp:
-                record.right = record.right or found
+                record.right = record.right or self._own(record, start, found)
                 self._add(record, start, found)
             elif end == timestamp:
                 has_left = True
@@ -131,7 +136,7 @@ class _Steps:
                 if found[1] < timestamp:
                     record.before = found[1]
             elif start <= timestamp:
-                record.right = found
+                record.right = self._own(record, start, found)
                 self._add(record, start, found)
             else:
                 has_right = True
@@ -154,6 +159,12 @@ class _Steps:
             raise self._skipped(error, record) from None
         record.starts.update(start for start, _ in found)
         return found
+
+    def _own(self, record: _Record, start: int, found: tuple[Any, int]) -> Any:
+        """What was found, read once more if it will be needed: an aggregator may change the one it is given."""
+        if found[1] <= record.timestamp:
+            return found
+        return self._store.fetch_raw(self._store.encode_key(record.key), start)
 
     def _begin(self, record: _Record, start: int) -> None:
         """A new window in which the record is the first."""
@@ -193,10 +204,12 @@ class _Steps:
         self._send(record, record.timestamp + 1, value, None, newest)
 
     def _send(self, record: _Record, start: int, new: Any, old: Any, timestamp: int) -> None:
-        if self._forward is not None:
-            change = (new, old if self._sends_old_values else None, True)
-            window = Windowed(record.key, start, start + self._difference)
-            self._forward(window, change, timestamp, record.headers)
+        if self._final is not None:
+            self._final.updated(record.key, self._store.encode_key(record.key), start)
+            return
+        change = (new, old if self._sends_old_values else None, True)
+        window = Windowed(record.key, start, start + self._difference)
+        self._forward(window, change, timestamp, record.headers)
 
     def _skipped(self, error: Exception, record: _Record) -> _SkippedError:
         self._failed(error, record.timestamp, record.headers)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext, Process
-from headrace.processors.finals import final_results
+from headrace.processors.finals import FinalWindows
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import WindowedAggregate
@@ -24,7 +24,8 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
     """
     windows = operator.windows
     size, grace, starts = windows.size_ms, windows.grace_ms, windows.starts
-    drop, time, update = ctx.drop, ctx.memory("stream-time", -1), _update(operator, ctx)
+    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _final(operator, ctx)
+    drop, time, update = ctx.drop, ctx.memory("stream-time", -1), _update(operator, ctx, final)
 
     def tumbling(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None:
@@ -38,8 +39,6 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
             return
         drop("late")
 
-    emit = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _emit(operator, ctx)
-
     def hopping(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None:
             drop("null key")
@@ -52,19 +51,18 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
                 drop("late")
             elif not update(key, value, timestamp, headers, start):
                 return
-        if emit is not None:
-            emit(headers, closed)
+        if final is not None:
+            final.emit(headers, closed)
 
-    return tumbling if size == windows.advance_ms and emit is None else hopping
+    return tumbling if size == windows.advance_ms and final is None else hopping
 
 
-def _update(operator: WindowedAggregate, ctx: NodeContext) -> Update:
+def _update(operator: WindowedAggregate, ctx: NodeContext, final: FinalWindows | None) -> Update:
     """Adds a record to one window; false if a callback failed, which ends the record for all windows."""
     initializer, aggregator, size = operator.initializer, operator.aggregator, operator.windows.size_ms
     store = ctx.store(operator.store)
     encode_key, fetch, put = store.encode_key, store.fetch_raw, store.put_raw
     forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
-    at_once = operator.emit is EmitStrategy.ON_WINDOW_UPDATE
 
     def update(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> bool:
         newest = timestamp
@@ -83,7 +81,9 @@ def _update(operator: WindowedAggregate, ctx: NodeContext) -> Update:
         except Exception as error:
             failed(error, timestamp, headers)
             return False
-        if at_once:
+        if final is not None:
+            final.updated(key, raw_key, start)
+        else:
             change = (new, old if sends_old_values else None, True)
             forward(Windowed(key, start, start + size), change, newest, headers)
         return True
@@ -91,9 +91,9 @@ def _update(operator: WindowedAggregate, ctx: NodeContext) -> Update:
     return update
 
 
-def _emit(operator: WindowedAggregate, ctx: NodeContext) -> Callable[[Headers, int], None]:
+def _final(operator: WindowedAggregate, ctx: NodeContext) -> FinalWindows:
     size, starts = operator.windows.size_ms, operator.windows.starts
-    return final_results(
+    return FinalWindows(
         ctx,
         ctx.store(operator.store),
         size=size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -33,9 +34,10 @@ class Memory:
     b'{"windows":42}'
     """
 
-    __slots__ = ("_cells", "_last", "_restored")
+    __slots__ = ("_actions", "_cells", "_last", "_restored")
 
     def __init__(self) -> None:
+        self._actions: list[Callable[[], None]] = []
         self._cells: dict[str, Cell] = {}
         self._restored: dict[str, Any] = {}
         self._last = b"{}"
@@ -48,6 +50,10 @@ class Memory:
             if name in self._restored:
                 found.value = self._restored[name]
         return found
+
+    def at_restore(self, action: Callable[[], None]) -> None:
+        """Run the action after each `restore`."""
+        self._actions.append(action)
 
     def snapshot(self) -> bytes | None:
         """All values that differ from their default, or None when nothing changed since the last snapshot."""
@@ -75,3 +81,5 @@ class Memory:
         self._last = b"{}" if snapshot is None else snapshot
         for name, cell in self._cells.items():
             cell.value = restored.get(name, cell.default)
+        for action in self._actions:
+            action()

@@ -44,6 +44,7 @@ class TaskNode:
         self.sends_old_values = sends_old_values
         self.forward = fan_out(tuple(children.values()))
         self.at_start = starts.append
+        self.at_restore = memory.at_restore
         self.at_close = closes.append
 
     @property
