@@ -1,6 +1,8 @@
 import java.util.List;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.*;
+import org.apache.kafka.streams.processor.ProcessorContext;
+import org.apache.kafka.streams.state.KeyValueStore;
 
 /** More scenarios of tables: with and without stores, grouped, joined in chains, made of streams and windows. */
 class TableScenarios extends Scenarios {
@@ -12,6 +14,7 @@ class TableScenarios extends Scenarios {
         chains();
         streams();
         windows();
+        transformers();
     }
 
     static void rows() {
@@ -222,6 +225,59 @@ class TableScenarios extends Scenarios {
             KTable<Windowed<String>, Long> t = a.windowedBy(SessionWindows.ofInactivityGapAndGrace(ms(40), ms(20))).count(ses("s", LNG));
             t.filter((wk, n) -> n > 1).toStream().to("sessions", PSE(LNG));
             t.groupBy((wk, n) -> KeyValue.pair(wk.key(), n), GL()).reduce(Long::sum, (p, q) -> p - q, kv("sum", LNG)).toStream().to("sums", PL());
+        });
+    }
+
+    /** Numbers the calls for a key; a tombstone is passed on unless its number is a multiple of three. */
+    static class Numbering implements ValueTransformerWithKey<String, Long, String> {
+        private KeyValueStore<String, Long> seen;
+        public void init(ProcessorContext c) { seen = c.getStateStore("seen"); }
+        public String transform(String k, Long v) {
+            Long before = seen.get(k);
+            long n = before == null ? 1 : before + 1;
+            seen.put(k, n);
+            return v == null && n % 3 != 0 ? null : S(v) + "#" + n;
+        }
+        public void close() { }
+    }
+
+    static class Marking implements ValueTransformerWithKey<String, Long, String> {
+        public void init(ProcessorContext c) { }
+        public String transform(String k, Long v) { return v != null && v % 3 == 0 ? null : k + S(v); }
+        public void close() { }
+    }
+
+    static void transformers() {
+        Oracle.Scenario s = sc("table_transform_values",
+            "KTable transformValues: with a store of the transformer's own, kept in a store, grouped with and without a store, and looked up by a stream; transformers see tombstones and absent rows.",
+            """
+            class Numbering:   # uses the store "seen" (STR -> LONG)
+                def transform(k, v): n = (seen.get(k) or 0) + 1; seen.put(k, n); return None if v is None and n % 3 != 0 else S(v) + "#" + str(n)
+            class Marking:
+                def transform(k, v): return None if v is not None and v % 3 == 0 else k + S(v)
+            builder.add_state_store(key_value_store("seen", STR, LONG))
+            t = builder.table("in", STR, LONG)
+            t.transform_values(Numbering, "seen").to_stream().to("numbered")
+            m = t.transform_values(Marking, Materialized.as_("m", STR, STR))
+            m.to_stream().to("kept")
+            m.group_by(lambda k, v: (v[-1], v), Grouped.with_(STR, STR)).count(Materialized.as_("n")).to_stream().to("counts")
+            p = t.transform_values(Marking)
+            p.group_by(lambda k, v: (v[-1], v), Grouped.with_(STR, STR)).count(Materialized.as_("np")).to_stream().to("plain-counts")
+            builder.stream("stream", STR, STR).left_join(p, PLUS).to("joined")
+            """).steps(60).headers();
+        s.in("in", "long").nullVal(0.2).nullKey(0.03).keys("A", "B", "C").weight(2);
+        s.in("stream", "string").keys("A", "B", "C", "D");
+        s.out("numbered", "string", "string").out("kept", "string", "string").out("counts", "string", "long").out("plain-counts", "string", "long").out("joined", "string", "string");
+        s.store("seen", "kv").store("m", "timestamped_kv").store("n", "timestamped_kv").store("np", "timestamped_kv");
+        s.dsl(b -> {
+            b.addStateStore(kvStore("seen", LNG));
+            KTable<String, Long> t = b.table("in", CL());
+            t.transformValues(Numbering::new, "seen").toStream().to("numbered", PS());
+            KTable<String, String> m = t.transformValues(Marking::new, kv("m", STR)), p = t.transformValues(Marking::new);
+            m.toStream().to("kept", PS());
+            m.groupBy((k, v) -> KeyValue.pair(v.substring(v.length() - 1), v), GS()).count(kv("n", LNG)).toStream().to("counts", PL());
+            p.groupBy((k, v) -> KeyValue.pair(v.substring(v.length() - 1), v), GS()).count(kv("np", LNG)).toStream().to("plain-counts", PL());
+            b.stream("stream", CS()).leftJoin(p, PLUS).to("joined", PS());
         });
     }
 }

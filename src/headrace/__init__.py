@@ -25,7 +25,7 @@ from headrace.dsl.materialized import Materialized
 from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import HeadraceError
 from headrace.handlers import ErrorContext, Response, log_and_continue, log_and_fail
-from headrace.processor import Processor, ProcessorContext, PunctuationType
+from headrace.processor import Processor, ProcessorContext, PunctuationType, ValueTransformer
 from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
 from headrace.topology.stores import StoreSpec, key_value_store, session_store, window_store
@@ -70,6 +70,7 @@ __all__ = [
     "TimeWindowedKStream",
     "TimeWindows",
     "Topology",
+    "ValueTransformer",
     "Windowed",
     "key_value_store",
     "log_and_continue",

@@ -107,3 +107,31 @@ class Processor(Generic[KIn, VIn, KOut, VOut]):
 
     def close(self) -> None:
         """Called once, at the end."""
+
+
+class ValueTransformer(Generic[KIn, VIn, VOut]):
+    """A user's own step between two tables: it gives each row its new value, with stores to help. One per task.
+
+    Where the new table has no store of its own, `transform` is called again whenever a row is asked for, so its
+    result must depend on nothing but the row and the stores.
+
+    >>> from headrace import StreamsBuilder, ValueTransformer
+    >>> class Length(ValueTransformer[str, str, int]):
+    ...     def transform(self, key: str, value: str | None) -> int | None:
+    ...         return None if value is None else len(value)
+    >>> StreamsBuilder().table("names", value=str).transform_values(Length, store="lengths")
+    <KTable of `KTABLE-TRANSFORMVALUES-0000000003`>
+    """
+
+    context: ProcessorContext[Any, Any]
+
+    def init(self, context: ProcessorContext[Any, Any]) -> None:
+        """Called once, before the first row; an override must keep the context (or call this)."""
+        self.context = context
+
+    def transform(self, key: KIn, value: VIn | None) -> VOut | None:
+        """The row's new value; None deletes it. Deleted rows get here too, with the value None."""
+        raise TypeError(f"{type(self).__name__} does not define `transform`")
+
+    def close(self) -> None:
+        """Called once, at the end."""

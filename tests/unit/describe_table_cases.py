@@ -6,7 +6,7 @@ from typing import Any
 
 from describe_cases import always, both, dsl, empty, folded, pair, same
 
-from headrace import Materialized, StreamsBuilder
+from headrace import Materialized, StreamsBuilder, ValueTransformer, key_value_store
 
 
 def second(key: Any, value: Any) -> Any:
@@ -42,6 +42,15 @@ def table_values(builder: StreamsBuilder) -> None:
     mapped = filtered.map_values(same, store=Materialized(key=str, value=str)).filter(always)
     mapped.map_values(second, with_key=True, name="mapped").to_stream().to("b")
     builder.stream("s").join(filtered.map_values(same), join=both).to("c")
+
+
+@dsl
+def table_transform_values(builder: StreamsBuilder) -> None:
+    builder.add_state_store(key_value_store("own", value=str))
+    t = builder.table("in")
+    t.transform_values(ValueTransformer, stores=["own"]).to_stream().to("a")
+    t.transform_values(ValueTransformer, stores=["own"], store="ts", name="named").to_stream().to("b")
+    t.transform_values(ValueTransformer, store=Materialized(key=str, value=str)).to_stream().to("c")
 
 
 @dsl

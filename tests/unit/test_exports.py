@@ -14,7 +14,8 @@ BranchedKStream Change CogroupedKStream EmitStrategy ErrorContext GlobalKTable H
 KGroupedStream KGroupedTable KStream KTable Materialized Processor ProcessorContext PunctuationType Record
 RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWindowedKStream SessionWindows
 SlidingWindows StoreSpec Streams StreamsBuilder StreamsConfig TaskId TimeWindowedCogroupedKStream TimeWindowedKStream
-TimeWindows Topology Windowed key_value_store log_and_continue log_and_fail session_store window_store
+TimeWindows Topology ValueTransformer Windowed key_value_store log_and_continue log_and_fail session_store
+window_store
 """
 
 

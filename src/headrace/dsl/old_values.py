@@ -32,7 +32,9 @@ def send_old_values(blueprint: Blueprint, number: int, *, force: bool = True) ->
         return True
     assert isinstance(node, Operation)
     operator = node.operator
-    if isinstance(operator, operators.TableFilter | operators.TableMapValues):
+    if isinstance(
+        operator, operators.TableFilter | operators.TableMapValues | operators.TableTransformValues
+    ):
         if operator.store is None and not send_old_values(blueprint, node.parents[0], force=force):
             return node.sends_old_values
     elif isinstance(operator, operators.TableTableJoin | operators.TableJoinMerge | operators.PassThrough):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation
 from headrace.dsl.handle import check_callable
-from headrace.dsl.materialized import Store
+from headrace.dsl.materialized import Materialized, Store
 from headrace.dsl.old_values import send_old_values
-from headrace.dsl.table_handle import TableHandle, specs
+from headrace.dsl.table_handle import OptionalStore, TableHandle, specs
 from headrace.origin import caller
+from headrace.processor import ValueTransformer
 from headrace.topology import operators
-from headrace.topology.views import FilterView, MapValuesView
+from headrace.topology.arguments import check_supplier
+from headrace.topology.stores import StoreSpec
+from headrace.topology.views import FilterView, MapValuesView, TransformView
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
@@ -110,6 +113,53 @@ class TableValueOperations(TableHandle[K, V]):
             changes_value=True,
         )
         return self._table(node, kept, MapValuesView(self._view, mapper, with_key), self._sources)
+
+    def transform_values(
+        self,
+        supplier: Callable[[], ValueTransformer[K, V, V2]],
+        *,
+        stores: Sequence[str | StoreSpec] = (),
+        value: As[V2] | None = None,
+        store: Store[K, V2] | None = None,
+        name: str | None = None,
+    ) -> KTable[K, V2]:
+        """Give each row a new value by a transformer of your own, with stores by name or made here.
+
+        The new rows are kept in a store only if it has a name; `stores` are the transformer's own.
+
+        >>> from headrace import StreamsBuilder, ValueTransformer, key_value_store
+        >>> class Versions(ValueTransformer[str, str, str]):
+        ...     def transform(self, key, value):
+        ...         seen = self.context.get_state_store("seen")
+        ...         seen.put(key, (seen.get(key) or 0) + 1)
+        ...         return f"{value} (version {seen.get(key)})"
+        >>> seen = key_value_store("seen", key=str, value=int)
+        >>> pages = StreamsBuilder().table("pages", value=str)
+        >>> pages.transform_values(Versions, stores=[seen], value=str, store="versions")
+        <KTable of `KTABLE-TRANSFORMVALUES-0000000003`>
+        """
+        origin, made = caller(), hints.result(supplier)
+        returned = hints.result(made.transform) if hasattr(made, "transform") else None
+        kept = OptionalStore(self._key, form(value, hinted(returned)))
+        settings = Materialized(store) if isinstance(store, str) else store or Materialized()
+        if settings.name is not None:
+            kept = self._optional_store(settings, "", kept.key, kept.value)
+        else:
+            # Unlike elsewhere, a store without a name uses up no number.
+            kept = OptionalStore(form(settings.key, kept.key), form(settings.value, kept.value))
+        node_name = self._blueprint.name("KTABLE-TRANSFORMVALUES-", name)
+        check_supplier(supplier, node_name, origin)
+        own = tuple(each.name if isinstance(each, StoreSpec) else each for each in stores)
+        node = Operation(
+            name=node_name,
+            parents=(self._node,),
+            origin=origin,
+            operator=operators.TableTransformValues(supplier, kept.name),
+            stores=(*specs(kept), *(each for each in stores if isinstance(each, StoreSpec))),
+            reads=tuple(each for each in stores if isinstance(each, str)),
+            changes_value=True,
+        )
+        return self._table(node, kept, TransformView(self._view, supplier, own), self._sources)
 
     def _filter(
         self,

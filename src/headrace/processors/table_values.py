@@ -7,8 +7,9 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.transformers import transformer
 from headrace.record import Headers
-from headrace.topology.operators import TableFilter, TableMapValues
+from headrace.topology.operators import TableFilter, TableMapValues, TableTransformValues
 
 
 @implements(TableFilter)
@@ -29,6 +30,33 @@ def table_map_values(operator: TableMapValues, ctx: NodeContext) -> Process:
     if operator.with_key:
         return _rows(ctx, mapper, operator.store)
     return _rows(ctx, lambda key, value: mapper(value), operator.store)
+
+
+@implements(TableTransformValues)
+def table_transform_values(operator: TableTransformValues, ctx: NodeContext) -> Process:
+    """The transformer sees deleted rows, too, and old ones again where there is no store to find their results in."""
+    transform = transformer(operator.supplier, ctx, of_record=True)
+    forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
+    store, moment = None if operator.store is None else ctx.store(operator.store), ctx.task.moment
+
+    def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
+        new, old, latest = change
+        moment.time = timestamp
+        try:
+            new = transform(key, new)
+            if store is None:
+                old = transform(key, old) if sends_old_values else None
+            else:
+                raw_key = store.encode_key(key)
+                found = store.get_raw(raw_key) if sends_old_values else None
+                old = None if found is None else found[0]
+                store.put_raw(raw_key, new, timestamp)
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        forward(key, (new, old, latest), timestamp, headers)
+
+    return process
 
 
 def _rows(

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext
-from headrace.topology.views import FilterView, JoinView, MapValuesView, StoreView, TableView
+from headrace.processors.transformers import Transform, transformer
+from headrace.topology.views import FilterView, JoinView, MapValuesView, StoreView, TableView, TransformView
 
 Row: TypeAlias = tuple[Any, int]
 """A value and its timestamp."""
@@ -23,6 +24,8 @@ def lookup(view: TableView, ctx: NodeContext) -> Lookup:
             return _filtered(lookup(table, ctx), predicate, negate)
         case MapValuesView(table, mapper, with_key):
             return _mapped(lookup(table, ctx), mapper, with_key)
+        case TransformView(table, supplier):
+            return _transformed(lookup(table, ctx), transformer(supplier, ctx, of_record=False))
         case JoinView():
             return _joined(view, lookup(view.this, ctx), lookup(view.other, ctx))
 
@@ -69,6 +72,16 @@ def _mapped(row_of: Lookup, mapper: Callable[..., Any], with_key: bool) -> Looku
             return None
         value = mapper(key, row[0]) if with_key else mapper(row[0])
         return None if value is None else (value, row[1])
+
+    return find
+
+
+def _transformed(row_of: Lookup, transform: Transform) -> Lookup:
+    def find(key: Any) -> Row | None:
+        # A transformer may make a row where there was none.
+        value, time = row_of(key) or (None, -1)
+        value = transform(key, value)
+        return None if value is None else (value, time)
 
     return find
 

@@ -113,6 +113,14 @@ class TableMapValues(Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class TableTransformValues(Operator):
+    """`supplier()` makes a `headrace.processor.ValueTransformer`, one per task."""
+
+    supplier: Callable[[], Any]
+    store: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TableGroupBy(Operator):
     """`mapper(key, value)` gives each row its group and the value to be aggregated there."""
 

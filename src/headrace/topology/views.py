@@ -49,6 +49,19 @@ class MapValuesView:
 
 
 @dataclass(frozen=True, slots=True)
+class TransformView:
+    """The row of another table, transformed again by a transformer of the reader's own."""
+
+    table: TableView
+    supplier: Callable[[], Any]
+    own_stores: tuple[str, ...]
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.table.stores, *self.own_stores)))
+
+
+@dataclass(frozen=True, slots=True)
 class JoinView:
     """The rows of two tables, joined again; `keeps_this` and `keeps_other` tell inner, left and outer joins apart."""
 
@@ -64,4 +77,4 @@ class JoinView:
         return tuple(dict.fromkeys((*self.this.stores, *self.other.stores)))
 
 
-TableView: TypeAlias = StoreView | FilterView | MapValuesView | JoinView
+TableView: TypeAlias = StoreView | FilterView | MapValuesView | TransformView | JoinView

@@ -7,7 +7,7 @@ from typing import Any
 from semantics.scenarios.common import ms, text
 from semantics.scenarios.table_joins import both
 
-from headrace import SessionWindows, StreamsBuilder, TimeWindows
+from headrace import SessionWindows, StreamsBuilder, TimeWindows, ValueTransformer, key_value_store
 
 
 def plus(total: int, value: int) -> int:
@@ -119,6 +119,33 @@ def table_of_windows(builder: StreamsBuilder) -> None:
     by_key.reduce(plus, minus, store="sum").to_stream().to("sums")
 
 
+class Numbering(ValueTransformer[str, int, str]):
+    def transform(self, key: str, value: int | None) -> str | None:
+        seen = self.context.get_state_store("seen")
+        number = (seen.get(key) or 0) + 1
+        seen.put(key, number)
+        return None if value is None and number % 3 != 0 else f"{text(value)}#{number}"
+
+
+class Marking(ValueTransformer[str, int, str]):
+    def transform(self, key: str, value: int | None) -> str | None:
+        return None if value is not None and value % 3 == 0 else key + text(value)
+
+
+def table_transform_values(builder: StreamsBuilder) -> None:
+    def by_end(key: str, value: str) -> tuple[str, str]:
+        return value[-1], value
+
+    builder.add_state_store(key_value_store("seen", key=str, value=int))
+    table = builder.table("in", value=int)
+    table.transform_values(Numbering, stores=["seen"]).to_stream().to("numbered")
+    kept, passing = table.transform_values(Marking, store="m"), table.transform_values(Marking)
+    kept.to_stream().to("kept")
+    kept.group_by(by_end).count(store="n").to_stream().to("counts")
+    passing.group_by(by_end).count(store="np").to_stream().to("plain-counts")
+    builder.stream("stream", value=str).left_join(passing, join=both).to("joined")
+
+
 SCENARIOS = {
     "table_filter_alone": table_filter_alone,
     "table_map_values": table_map_values,
@@ -130,4 +157,5 @@ SCENARIOS = {
     "table_group_by_aggregate": table_group_by_aggregate,
     "to_table_rekeyed": to_table_rekeyed,
     "table_of_windows": table_of_windows,
+    "table_transform_values": table_transform_values,
 }

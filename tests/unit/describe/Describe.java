@@ -36,6 +36,12 @@ public class Describe {
         public void process(Record<String, String> r) { }
     }
 
+    static class Same implements ValueTransformerWithKey<String, String, String> {
+        public void init(org.apache.kafka.streams.processor.ProcessorContext c) { }
+        public String transform(String k, String v) { return v; }
+        public void close() { }
+    }
+
     static class Extractor implements TopicNameExtractor<String, String> {
         public String extract(String k, String v, RecordContext c) { return "dyn"; }
         public String toString() { return "EXTRACTOR"; }
@@ -206,6 +212,13 @@ public class Describe {
             f.filterNot((k, v) -> true, Named.as("not"), as("fs")).toStream().to("a");
             f.mapValues(v -> v, Materialized.with(S, S)).filter((k, v) -> true).mapValues((k, v) -> v, Named.as("mapped")).toStream().to("b");
             b.<String, String>stream("s").join(f.mapValues(v -> v), j).to("c");
+        });
+        dsl("table_transform_values", b -> {
+            b.addStateStore(store("own"));
+            KTable<String, String> t = b.table("in");
+            t.transformValues(Same::new, "own").toStream().to("a");
+            t.transformValues(Same::new, as("ts"), Named.as("named"), "own").toStream().to("b");
+            t.transformValues(Same::new, Materialized.with(S, S)).toStream().to("c");
         });
         dsl("to_table", b -> {
             KStream<String, String> s = b.stream("in");
