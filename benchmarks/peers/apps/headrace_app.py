@@ -41,6 +41,10 @@ def main() -> None:
             handled.append(True)
             # Its first record was handled just after the batch was planned.
             say(f"FIRST {done.commit.wall_clock}")
+        restored = sum(report.restored for report in done.reports)
+        if restored:
+            say(f"RESTORE {done.commit.wall_clock}")
+            say(f"RESTORED {int(now * 1000)} {restored}")
         tasks = [
             {"task": report.task, "began": report.began - planned, "seconds": report.seconds}
             for report in done.reports
