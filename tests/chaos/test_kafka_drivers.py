@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import random
 import signal
-import time
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from headrace.failpoints import IN_DRIVER
-from headrace.log import LogConfig, TopicLog, TopicPartition, open_log
-from tests.chaos import kafka_app
+from headrace.log import LogConfig, TopicLog, open_log
+from tests.chaos import counting_app
+from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores, some_parts
 from tests.chaos.drivers import Drivers, drivers
-from tests.chaos.kafka_checks import PARTITIONS, TOPICS, check_output, check_stores, some_parts
+from tests.chaos.kills import ANY_TIME, kill_all, wait_until_committed
 from tests.kafka.applications import applications
 from tests.kafka.broker import Broker
+from tests.kafka.reading import read_committed
 from tests.spark.harness import append
 
-ANY_TIME = ("driver at any time", "worker at any time")
 POINTS = (
     # The hardest first: a short run has only these.
     "publish.sent",
@@ -45,7 +44,7 @@ def application_id() -> str:
 
 @pytest.fixture
 def log(broker: Broker) -> Iterator[TopicLog]:
-    """With the topics of `kafka_app`, which are deleted at the end together with all that are new."""
+    """With the topics of `counting_app`, which are deleted at the end together with all that are new."""
     log = open_log(LogConfig(bootstrap_servers=broker.bootstrap_servers))
     before = set(log.topics())
     for topic in TOPICS:
@@ -58,14 +57,14 @@ def log(broker: Broker) -> Iterator[TopicLog]:
 
 @pytest.fixture
 def processes(broker: Broker, application_id: str, tmp_path: Path) -> Iterator[Drivers]:
-    """Makes processes that run `kafka_app`, one after the other over the same local stores."""
+    """Makes processes that run `counting_app`, one after the other over the same local stores."""
     options = {
         "--application-id": application_id,
         "--bootstrap-servers": broker.bootstrap_servers,
         "--data-dir": str(tmp_path / "data"),
     }
     arguments = [part for option in options.items() for part in option]
-    with drivers(tmp_path, kafka_app.__file__, *arguments) as made:
+    with drivers(tmp_path, counting_app.__file__, *arguments) as made:
         yield made
 
 
@@ -79,44 +78,21 @@ def test_nothing_is_lost_and_nothing_is_doubled(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     inputs = some_parts(kafka_kills + 1)
-    driver = processes.start()
-    began = time.monotonic()
-    for number, part in enumerate(inputs[:-1]):
-        point = POINTS[number % len(POINTS)]
-        if point in ANY_TIME:
-            append(log, part)
-            driver.wait_until_running()
-            time.sleep(random.random())
-            if point == ANY_TIME[0]:
-                driver.process.kill()
-            else:
-                driver.kill_a_worker()
-        else:
-            driver.arm(point)
-            append(log, part)
-            driver.wait_until_hit(point)
-        if point in (*IN_DRIVER, ANY_TIME[0]):
-            assert driver.wait() == -9
-            driver = processes.start()
-        with capsys.disabled():
-            print(
-                f"\n  kill {number + 1} of {kafka_kills}: {point}, {time.monotonic() - began:.0f} s", end=""
-            )
-    append(log, inputs[-1])
-    driver.wait_until_running()
-    wait_until_committed(log, application_id)
+    driver = kill_all(log, application_id, processes, inputs, POINTS, kafka_kills, capsys)
     driver.process.terminate()
     assert driver.wait() == 0, driver.said()
-    check_output(broker.bootstrap_servers, inputs)
+    # After a mere crash nothing is rebuilt: the stores on disk go on where they were.
+    assert "restored" not in driver.said()
+    check_output(partial(read_committed, broker.bootstrap_servers), inputs)
     # Another machine has no local stores at all: what it finds in the changelogs is the same.
     with applications(broker, tmp_path / "elsewhere", application_id) as application:
-        app = application(kafka_app.topology)
+        app = application(counting_app.topology)
         with app:
             app.catch_up()
             assert app.streams is not None
             check_stores(app.streams, inputs)
         assert "rebuilt" in app.recoveries()
-    check_output(broker.bootstrap_servers, inputs)
+    check_output(partial(read_committed, broker.bootstrap_servers), inputs)
 
 
 def test_a_zombie_ends_and_the_process_that_took_over_goes_on(
@@ -152,13 +128,4 @@ def test_a_zombie_ends_and_the_process_that_took_over_goes_on(
     wait_until_committed(log, application_id)
     second.process.terminate()
     assert second.wait() == 0, second.said()
-    check_output(broker.bootstrap_servers, inputs)
-
-
-def wait_until_committed(log: TopicLog, application_id: str) -> None:
-    """Until all input is read, as the group of the application says."""
-    places = [TopicPartition("in", number) for number in range(PARTITIONS)]
-    deadline = time.monotonic() + 120
-    while log.positions(application_id) != log.latest(places):
-        assert time.monotonic() < deadline, f"committed is {log.positions(application_id)}"
-        time.sleep(0.1)
+    check_output(partial(read_committed, broker.bootstrap_servers), inputs)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from headrace.log import LogConfig, open_log
-from tests.chaos import kafka_app
-from tests.chaos.kafka_checks import check_output, check_stores, some_parts
+from tests.chaos import counting_app
+from tests.chaos.checks import check_output, check_stores, some_parts
 from tests.kafka.applications import applications
 from tests.kafka.broker import Broker
 from tests.kafka.proxy import END_TXN, Proxy
+from tests.kafka.reading import read_committed
 from tests.spark.harness import append
 
 
@@ -31,7 +32,7 @@ def test_a_commit_whose_answer_was_lost_counts_once(broker: Broker, proxy: Proxy
     log = open_log(LogConfig(bootstrap_servers=broker.bootstrap_servers))
     with applications(broker, tmp_path, f"lost-{uuid.uuid4().hex[:8]}") as application:
         app = application(
-            kafka_app.topology,
+            counting_app.topology,
             bootstrap_servers=broker.proxied_servers,
             # How long a client waits for an answer.
             kafka={"socket.timeout.ms": "3000"},
@@ -46,11 +47,10 @@ def test_a_commit_whose_answer_was_lost_counts_once(broker: Broker, proxy: Proxy
             app.feed(inputs[2])
             # Lost with all connections, and for a while there are no new ones.
             proxy.swallow_answer(END_TXN, cut=True)
-            mender = threading.Thread(target=lambda: (proxy.swallowed.wait(60), time.sleep(2), proxy.mend()))
-            mender.start()
             append(log, inputs[3])
-            mender.join()
-            assert proxy.swallowed.is_set()
+            assert proxy.swallowed.wait(60)
+            time.sleep(2)
+            proxy.mend()
             app.feed(inputs[4])
             check_stores(app.streams, inputs)
-        check_output(broker.bootstrap_servers, inputs)
+        check_output(partial(read_committed, broker.bootstrap_servers), inputs)

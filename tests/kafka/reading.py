@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -78,7 +79,7 @@ def _number(message: Message) -> int:
 
 
 def _record(message: Message) -> Rec:
-    headers = message.headers()
+    headers: Any = message.headers()
     return Rec(
         message.key(), message.value(), message.timestamp()[1], tuple(headers) if headers else NO_HEADERS
     )

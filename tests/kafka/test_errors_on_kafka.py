@@ -11,9 +11,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from headrace.log import TopicLog
-from tests.chaos import kafka_app
+from tests.chaos import counting_app
+from tests.chaos.checks import TOPICS, some_parts
 from tests.chaos.drivers import Drivers, drivers
-from tests.chaos.kafka_checks import TOPICS, some_parts
 from tests.kafka.broker import Broker
 from tests.spark.harness import Application, append
 
@@ -21,7 +21,7 @@ from tests.spark.harness import Application, append
 @pytest.fixture
 def processes(name: str, tmp_path: Path) -> Iterator[Drivers]:
     options = ("--application-id", name, "--data-dir", str(tmp_path), "--quiet")
-    with drivers(tmp_path, kafka_app.__file__, *options) as made:
+    with drivers(tmp_path, counting_app.__file__, *options) as made:
         yield made
 
 
@@ -55,14 +55,14 @@ def test_a_missing_topic_is_named_with_one_that_is_meant(
     assert "topic `in` does not exist; did you mean `inn`?" in said
     assert "`create_topics=True`" in said
     assert "KSTREAM-SOURCE-0000000000" in said
-    assert "kafka_app.py:" in said
+    assert "counting_app.py:" in said
 
 
 def test_records_that_are_gone_before_they_were_read(
     application: Callable[..., Application], processes: Drivers, broker: Broker, log: TopicLog
 ) -> None:
     inputs = some_parts(2)
-    app = application(kafka_app.topology)
+    app = application(counting_app.topology)
     app.run(inputs[:1])
     append(log, inputs[1])
     position = app.batches[-1].commit.positions["in"][0]
