@@ -53,6 +53,9 @@ def compact(
                 return dropped
             if len(latest) >= _MOST_KEYS:
                 break
+        else:
+            # Also when the last offsets are not there any more: else this round would be done again and again.
+            clean_to = max(clean_to, state.end)
         dropped += _rewrite(environment, topic, partition, clean_to, latest, now)
         state.cleaned = clean_to
         with environment.write() as txn:
