@@ -16,7 +16,8 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 NO_HEADERS: Headers = ()
 
 
-@dataclass(frozen=True, slots=True)
+# No slots: with them Python 3.11 cannot make `Record[str, int](…)`.
+@dataclass(frozen=True)
 class Record(Generic[K, V]):
     """A key, a value, a timestamp in milliseconds since the epoch, and headers.
 

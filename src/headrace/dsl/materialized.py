@@ -18,7 +18,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
+# No slots: with them Python 3.11 cannot make `Materialized[str, int](…)`.
+@dataclass(frozen=True)
 class Materialized(Generic[K, V]):
     """A store's name and settings. `store="counts"` is short for `store=Materialized("counts")`.
 
