@@ -16,6 +16,8 @@ from headrace.spark.commit import CommitRecord, Plan
 
 SAMPLE = 50
 """Records of a partition that are looked at to learn how large they are; less is never too much for a batch."""
+SAMPLE_EVERY = 16
+"""Batches after which they are looked at again: a look costs a quarter of a second on Kafka."""
 OVERHEAD = 40
 """Bytes that a record needs beside its key and value."""
 FIRST_BATCH = 10_000
@@ -42,6 +44,8 @@ class Planner:
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
     _globals: list[TopicPartition] = field(default_factory=list)
+    _record_bytes: float = 0.0
+    _sampled: int = 0
     _tables: dict[TopicPartition, int] = field(default_factory=dict)
     """How far the last plan reads the global tables."""
 
@@ -79,7 +83,9 @@ class Planner:
         limit = self.max_records if self.planned else min(self.max_records, FIRST_BATCH)
         total = sum(backlog.values())
         if total > SAMPLE:
-            limit = min(limit, max(1, int(self.max_bytes / self._record_bytes(starts, backlog))))
+            if self.planned >= self._sampled + SAMPLE_EVERY or not self._record_bytes:
+                self._record_bytes, self._sampled = self._sample(starts, backlog), self.planned
+            limit = min(limit, max(1, int(self.max_bytes / self._record_bytes)))
         if total <= limit:
             return {tp: start + backlog[tp] for tp, start in starts.items()}
         shares = _fair_shares(backlog, limit)
@@ -89,9 +95,7 @@ class Planner:
             ends = self._common_time(starts, ends, cut)
         return ends
 
-    def _record_bytes(
-        self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]
-    ) -> float:
+    def _sample(self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]) -> float:
         """How large a record is, from the first few of each partition that this batch would read."""
         ranges = {tp: (starts[tp], starts[tp] + min(SAMPLE, size)) for tp, size in backlog.items() if size}
         count, size = 0, 0
