@@ -39,8 +39,8 @@ def main() -> None:
         now, planned = time.time(), done.commit.wall_clock / 1000
         if done.records and not handled:
             handled.append(True)
-            # Its first record was handled just after the batch was planned.
-            say(f"FIRST {done.commit.wall_clock}")
+            # The first worker that began to read: before that Spark plans the query, which is start-up.
+            say(f"FIRST {int(min(report.began for report in done.reports if report.began) * 1000)}")
         restored = sum(report.restored for report in done.reports)
         if restored:
             say(f"RESTORE {done.commit.wall_clock}")
