@@ -5,6 +5,7 @@ Nothing is opened here: files and connections belong to the workers.
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 
@@ -31,5 +32,10 @@ def _work_quietly(sock: socket.socket, authenticated: bool) -> int:
 
 
 if __name__ == "__main__":
+    # What is imported by now lives for ever: the collector, which Spark calls after every task, need not look at it.
+    # And a batch makes many objects that die young; looking at them rarely took an eighth off the CPU of a batch.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
     pyspark.daemon.worker = _work_quietly
     pyspark.daemon.manager()
