@@ -58,8 +58,6 @@ class LogReader(DataSourceStreamReader):
         return ReadAllAvailable()
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
-        if self.first:
-            Path(f"{self.mark}-first").write_text(str(time.time_ns() // 1_000_000))
         fresh = Path(f"{self.mark}.new")
         fresh.write_text(str(sum(start["ends"])))
         fresh.replace(self.mark)
@@ -74,6 +72,11 @@ class LogReader(DataSourceStreamReader):
         return [InputPartition(ranges[n :: cores()]) for n in range(min(cores(), PARTITIONS))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        first = Path(f"{self.mark}-first")
+        if not first.exists():
+            fresh = Path(f"{first}-{os.getpid()}")
+            fresh.write_text(str(time.time_ns() // 1_000_000))
+            fresh.rename(first)
         ranges = {TopicPartition(self.topic, p): span for p, span in partition.value if span[0] < span[1]}
         for chunk in log_of(self.folder).read(ranges):
             assert isinstance(chunk, ArrowChunk)
