@@ -93,6 +93,34 @@ class Rows:
         return len(self.timestamps)
 
 
+class OneRow:
+    """A record on its own, with the face of `Rows`: a host that hands in one at a time need not build columns."""
+
+    __slots__ = ("_offset", "_partition", "headers", "keys", "timestamps", "topic", "values")
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        self.topic = topic
+        self.keys = (key,)
+        self.values = (value,)
+        self.timestamps = (timestamp,)
+        self.headers = (headers,)
+        self._partition = partition
+        self._offset = offset
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Partition and offset."""
+        return self._partition, self._offset
+
+
 class Lane:
     """Records for one source, in order; `numbers` are their rows. Keys and values are raw, or already read
     (`ready`) where a timestamp extractor had to see them.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TypeAlias
 
 from headrace.errors import LogError
@@ -76,6 +77,16 @@ class Column:
         self.values.append(value)
         self.timestamps.append(timestamp)
 
+    def records(self) -> list[tuple[bytes | None, bytes | None, int, Headers]]:
+        """The records, one by one; the lists here are emptied."""
+        headers: Iterable[Headers] = repeat(NO_HEADERS)
+        if self.marked_headers:
+            marked = dict(self.marked_headers)
+            headers = [marked.get(row, NO_HEADERS) for row in range(len(self.timestamps))]
+        taken = list(zip(self.keys, self.values, self.timestamps, headers, strict=False))
+        self.clear()
+        return taken
+
     def take(self, partitions: PartitionCount) -> OutputColumns:
         """A copy of the records; the lists here are emptied in place."""
         taken = OutputColumns(self.topic, self.repartition, self.keys[:], self.values[:], self.timestamps[:])
@@ -141,6 +152,10 @@ class Output:
     def take(self) -> list[OutputColumns]:
         """What was written since the last call, per topic, in the order in which the topics came up."""
         return [column.take(self.partitions) for column in self._columns.values() if column.timestamps]
+
+    def written(self) -> list[Column]:
+        """The columns that hold something, for a host that takes records one by one."""
+        return [column for column in self._columns.values() if column.timestamps]
 
     def clear(self) -> None:
         """Forget what was written: the batch has failed."""

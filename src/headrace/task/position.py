@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.record import NO_HEADERS, Headers, RecordMetadata
-from headrace.task.lanes import Rows
+from headrace.task.lanes import OneRow, Rows
 
 
 class Position:
@@ -15,7 +15,7 @@ class Position:
     __slots__ = ("row", "rows")
 
     def __init__(self) -> None:
-        self.rows: Rows | None = None
+        self.rows: Rows | OneRow | None = None
         self.row = 0
 
     def metadata(self) -> RecordMetadata | None:

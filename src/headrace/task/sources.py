@@ -12,7 +12,7 @@ from headrace.processors.context import Process
 from headrace.record import NO_HEADERS, Headers, Record
 from headrace.resolve import SerdePair
 from headrace.task.failures import Failures, describe
-from headrace.task.lanes import Lane, Rows, sequences
+from headrace.task.lanes import Lane, OneRow, Rows, sequences
 from headrace.task.memory import Cell, Memory
 from headrace.task.position import Position
 from headrace.topology.nodes import SourceNode
@@ -65,10 +65,10 @@ class Source:
         """The tight loop, for tasks in which nobody asks for the task's time."""
         position, forward, poison = self._position, self._forward, self._poison
         read_key, read_value = self._serdes.key.deserialize, self._serdes.value.deserialize
-        position.rows = lane.rows
         if lane.ready or lane.headers is not None:
             self._run_slowly(lane)
             return
+        position.rows = lane.rows
         columns = zip(lane.numbers, lane.keys, lane.values, lane.timestamps, strict=True)
         for row, raw_key, raw_value, timestamp in columns:
             position.row = row
@@ -81,8 +81,32 @@ class Source:
             forward(key, value, timestamp, NO_HEADERS)
         position.rows = None
 
+    def run_one(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        """One record on its own."""
+        if self.node.timestamp_extractor is not None:
+            chunk = Chunk(topic, partition, [offset], [timestamp], [key], [value], [headers])
+            self._run_slowly(self._extract(Rows.of(chunk), partition))
+        elif timestamp >= 0:
+            position = self._position
+            if self._internal is not None:
+                topic, partition = self._internal
+            position.rows = OneRow(topic, partition, offset, key, value, timestamp, headers)
+            position.row = 0
+            self.accept(key, value, timestamp, headers)
+            position.rows = None
+
     def _run_slowly(self, lane: Lane) -> None:
         position = self._position
+        position.rows = lane.rows
         accept = self.accept_ready if lane.ready else self.accept
         all_headers = lane.headers or [NO_HEADERS] * len(lane)
         for row, key, value, timestamp, headers in zip(

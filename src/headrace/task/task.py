@@ -14,7 +14,7 @@ from headrace.log.base import Chunk
 from headrace.processor import PunctuationType
 from headrace.processors import NodeContext, Process, build
 from headrace.processors.custom import is_settled
-from headrace.record import NO_HEADERS, RecordMetadata, TaskId
+from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
 from headrace.resolve import node_serdes
 from headrace.task.failures import Failures
 from headrace.task.lanes import Lane, merge_order
@@ -95,6 +95,22 @@ class StreamTask:
             for source, lanes in ready:
                 for lane in lanes:
                     source.run(lane)
+
+    def process_record(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        """Run one record: the same as a batch of it, without the columns."""
+        source = self._by_topic.get(topic) or self._source(topic)
+        source.run_one(topic, partition, offset, key, value, timestamp, headers)
+        if self._timed and self._stream_queue.due <= self._time.value:
+            self._stream_queue.fire(self._time.value, self._punctuate)
 
     def punctuate(self, now: int) -> bool:
         """Fire the wall-clock punctuators that are due; whether there were any."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
-from headrace.log.base import Chunk
-from headrace.record import Headers, TaskId
+from headrace.errors import LogError
+from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_serdes
-from headrace.state import Changelog, MemoryBackend, Store
+from headrace.state import Backend, Changelog, MemoryBackend, Store
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
 from headrace.testing.getters import StoreGetters
@@ -23,7 +24,15 @@ from headrace.topology.nodes import SourceNode, SubTopology
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
+if TYPE_CHECKING:
+    from headrace.testing.disk import DriverDisk
+
 RawRecord = tuple[bytes | None, bytes | None, int, Headers]
+
+KEPT = 100_000
+"""Unread records that are kept of a changelog or repartition topic: few tests read them, and a long run must not fill
+the memory with them.
+"""
 
 
 class TopologyTestDriver(StoreGetters):
@@ -41,6 +50,9 @@ class TopologyTestDriver(StoreGetters):
     ...     words.pipe("a", "y", timestamp=2)
     ...     print(driver.output("out").read_key_values(), driver.store("counts").get("a"))
     [('a', 1), ('a', 2)] 2
+
+    With `state_dir` persistent stores are on disk there, as they are in production; what they hold is gone with the
+    driver.
     """
 
     __test__ = False  # pytest, this is not a test
@@ -51,6 +63,7 @@ class TopologyTestDriver(StoreGetters):
         config: StreamsConfig | None = None,
         *,
         initial_wall_clock_time: Time | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
         self.config = StreamsConfig(application_id="topology-test-driver") if config is None else config
         self._clock = ManualClock(initial_wall_clock_time)
@@ -62,6 +75,7 @@ class TopologyTestDriver(StoreGetters):
         global_nodes = topology.global_stores
         specs = (*topology.stores.values(), *(node.store for node in global_nodes))
         check_serdes(topology.nodes.values(), specs, self.config)
+        self._disk = None if state_dir is None else _disk(Path(state_dir), specs)
         self._global_stores: dict[str, Store] = {}
         self._global_tasks: dict[str, StreamTask] = {}
         for node in global_nodes:
@@ -122,7 +136,13 @@ class TopologyTestDriver(StoreGetters):
 
     def produced(self, topic: str) -> deque[RawRecord]:
         """What was written to a topic and not read yet, as bytes."""
-        return self._produced.get(topic) or deque()
+        queue = self._produced.get(topic) or deque()
+        if queue.maxlen is not None and len(queue) == queue.maxlen:
+            raise LogError(
+                f"of the internal topic `{topic}` only the last {queue.maxlen:,} records are kept, and so many are "
+                "unread: read it between the records that you pipe"
+            )
+        return queue
 
     def pipe_bytes(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()
@@ -175,6 +195,8 @@ class TopologyTestDriver(StoreGetters):
         finally:
             for store in self.get_all_state_stores().values():
                 store.close()
+            if self._disk is not None:
+                self._disk.close()
 
     def __enter__(self) -> TopologyTestDriver:
         return self
@@ -191,9 +213,14 @@ class TopologyTestDriver(StoreGetters):
             specs,
             self.config,
             moment,
-            backend=lambda spec: MemoryBackend(),
+            backend=self._backend,
             changelog=self._changelog,
         )
+
+    def _backend(self, spec: StoreSpec) -> Backend:
+        if self._disk is None or not spec.persistent:
+            return MemoryBackend()
+        return self._disk.backend(spec.name)
 
     def _changelog(self, spec: StoreSpec) -> Changelog | None:
         if spec.changelog_topic is not None:
@@ -202,7 +229,10 @@ class TopologyTestDriver(StoreGetters):
 
     def _writer(self, topic: str) -> Callable[[bytes, bytes | None, int], None]:
         def write(key: bytes, value: bytes | None, timestamp: int) -> None:
-            self._produced.setdefault(topic, deque()).append((key, value, timestamp, ()))
+            queue = self._produced.get(topic)
+            if queue is None:
+                queue = self._produced[topic] = deque(maxlen=KEPT)
+            queue.append((key, value, timestamp, NO_HEADERS))
 
         return write
 
@@ -230,23 +260,42 @@ class TopologyTestDriver(StoreGetters):
 
     def _complete(self) -> None:
         """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
+        queues = self._queues
         self._capture()
-        while waiting := [topic for topic, queue in self._queues.items() if queue]:
-            topic = min(waiting, key=lambda name: (self._queues[name][0][2], self._order.get(name, -1), name))
-            self._run(self._main, topic, self._queues[topic].popleft())
+        while queues:
+            topic = next(iter(queues)) if len(queues) == 1 else min(queues, key=self._place)
+            queue = queues[topic]
+            record = queue.popleft()
+            if not queue:
+                del queues[topic]
+            self._run(self._main, topic, record)
             self._capture()
+        if self._disk is not None:
+            self._disk.step()
+
+    def _place(self, topic: str) -> tuple[int, int, str]:
+        return self._queues[topic][0][2], self._order.get(topic, -1), topic
 
     def _run(self, task: StreamTask, topic: str, record: RawRecord) -> None:
-        key, value, timestamp, headers = record
         offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
-        task.process([Chunk(topic, 0, [offset], [timestamp], [key], [value], [headers] if headers else None)])
+        task.process_record(topic, 0, offset, *record)
 
     def _capture(self) -> None:
-        for taken in self._output.take():
-            name = f"{self.config.application_id}-{taken.topic}" if taken.repartition else taken.topic
-            headers = taken.headers or [()] * len(taken)
-            records = list(zip(taken.keys, taken.values, taken.timestamps, headers, strict=True))
-            self._produced.setdefault(name, deque()).extend(records)
-            if taken.repartition or self._serdes.source(taken.topic) is not None:
+        for column in self._output.written():
+            topic, repartition = column.topic, column.repartition
+            records = column.records()
+            name = f"{self.config.application_id}-{topic}" if repartition else topic
+            queue = self._produced.get(name)
+            if queue is None:
+                queue = self._produced[name] = deque(maxlen=KEPT if repartition else None)
+            queue.extend(records)
+            if repartition or self._serdes.source(topic) is not None:
                 for record in records:
-                    self._feed(taken.topic, record)
+                    self._feed(topic, record)
+
+
+def _disk(path: Path, specs: Iterable[StoreSpec]) -> DriverDisk:
+    # Here and not above: only a driver that is told to needs LMDB.
+    from headrace.testing.disk import DriverDisk
+
+    return DriverDisk(path, specs)
