@@ -16,7 +16,7 @@ present = $(foreach folder,$(1),$(wildcard tests/$(folder)))
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(READY) ## the fraud detector on Spark, with a generator, for a minute
@@ -56,6 +56,10 @@ chaos: $(READY) ## the same with many killed processes (long)
 .PHONY: bench
 bench: $(READY) ## speed, beside Spark's own aggregation and Java Kafka Streams
 	@$(BIN)/python -m benchmarks.run
+
+.PHONY: bench-driver
+bench-driver: $(READY) ## speed of the test driver, beside a loop by hand and the Java test driver
+	@$(BIN)/python -m benchmarks.driver
 
 .PHONY: conformance
 conformance: $(READY) ## the cases recorded from Kafka Streams itself
