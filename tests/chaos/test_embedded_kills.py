@@ -61,6 +61,19 @@ def test_nothing_is_lost_and_nothing_is_doubled(
         assert streams.metrics.restored == 0
 
 
+def test_a_planner_that_dies_is_started_again(
+    log: EmbeddedLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Spark 4.3 would leave the query hanging; here it goes on from the last commit, in the same driver."""
+    inputs = parts("in", count=len(IN_PLANNER) + 1, size=60, keys=20)
+    with running(tmp_path, counting_app.__file__) as made:
+        driver = kill_all(log, "app", made, inputs, IN_PLANNER, len(IN_PLANNER), capsys)
+        driver.process.terminate()
+        assert driver.wait() == 0, driver.said()
+        assert driver.said().count("the Python process that plans batches died") == len(IN_PLANNER)
+    check_output(partial(read_topic, log), inputs)
+
+
 def test_a_function_that_answers_differently_each_time_counts_once(
     log: EmbeddedLog, tmp_path: Path, kills: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -162,6 +162,9 @@ def in_a_few_words(text: str) -> str:
             "a Python worker died: it was killed, ran out of memory, "
             "or a native library crashed; its last words, if any, are above"
         )
+    if "[STREAM_FAILED]" in text and "no cause message" in text:
+        # Nothing but the planner is asked directly by the query's own thread.
+        return "the Python process that plans batches died: it was killed, or ran out of memory"
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")
     ]
