@@ -16,7 +16,7 @@ present = $(foreach folder,$(1),$(wildcard tests/$(folder)))
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(READY) ## the fraud detector on Spark, with a generator, for a minute
@@ -65,6 +65,11 @@ bench-driver: $(READY) ## speed of the test driver, beside a loop by hand and th
 conformance: $(READY) ## the cases recorded from Kafka Streams itself
 	$(call say,conformance)
 	@$(PYTEST) tests/semantics
+
+.PHONY: conformance-record
+conformance-record: ## record the cases anew: needs Maven and a JDK
+	$(call say,recording from Kafka Streams)
+	@scripts/record-conformance
 
 .PHONY: lock
 lock: ## take the newest versions that pyproject.toml allows, and write them down

@@ -9,12 +9,87 @@ class TableScenarios extends Scenarios {
     static final ValueJoiner<Object, Object, String> PLUS = (x, y) -> S(x) + "+" + S(y);
 
     static void add() {
+        sources();
         rows();
         groups();
         chains();
         streams();
         windows();
         transformers();
+    }
+
+    static void sources() {
+        Oracle.Scenario s = sc("table_filter_alone",
+            "A source table whose only child is an unmaterialized filter: nothing downstream needs old values.",
+            """
+            builder.table("in", STR, LONG).filter(lambda k, v: v % 2 == 0).to_stream().to("out")
+            """);
+        s.in("in", "long").nullVal(0.2).nullKey(0.05).keys("A", "B", "C", "D");
+        s.out("out", "string", "long");
+        s.dsl(b -> b.table("in", CL()).filter((k, v) -> v % 2 == 0).toStream().to("out", PL()));
+
+        s = sc("table_map_values",
+            "KTable mapValues, not materialized and materialized, with a mapper that may return null; toStream with a key mapper.",
+            """
+            t = builder.table("in", STR, LONG, Materialized.as_("t"))
+            t.map_values(lambda v: None if v == 0 else "v" + str(v)).to_stream().to("plain")
+            m = t.map_values_with_key(lambda k, v: None if v == 0 else k + str(v), Materialized.as_("m", STR, STR))
+            m.to_stream().to("mat")
+            m.to_stream(lambda k, v: S(v) + "!").to("rekeyed")
+            # the mapper is never called with None: a tombstone is passed through as a tombstone
+            """).headers();
+        s.in("in", "long").nullVal(0.2).keys("A", "B", "C", "D");
+        s.out("plain", "string", "string").out("mat", "string", "string").out("rekeyed", "string", "string");
+        s.store("t", "timestamped_kv").store("m", "timestamped_kv");
+        s.dsl(b -> {
+            KTable<String, Long> t = b.table("in", CL(), kv("t", LNG));
+            t.mapValues(v -> v == 0 ? null : "v" + v).toStream().to("plain", PS());
+            KTable<String, String> m = t.mapValues((k, v) -> v == 0 ? null : k + v, kv("m", STR));
+            m.toStream().to("mat", PS());
+            m.toStream((k, v) -> S(v) + "!").to("rekeyed", PS());
+        });
+
+        s = sc("table_group_by_count",
+            "KTable groupBy the letter of the value, count. A change of group subtracts from the old group first, then adds to the new one.",
+            """
+            (builder.table("in", STR, STR, Materialized.as_("t"))
+             .group_by(lambda k, v: (None if v[0] == "x" else v[0], v), Grouped.with_(STR, STR))
+             .count(Materialized.as_("counts")).to_stream().to("out"))
+            """).steps(60).headers();
+        s.in("in", "string").nullVal(0.2).nullKey(0.03);
+        s.out("out", "string", "long").store("counts", "timestamped_kv").store("t", "timestamped_kv");
+        s.dsl(b -> b.table("in", CS(), kv("t", STR)).groupBy((k, v) -> KeyValue.pair(v.charAt(0) == 'x' ? null : v.substring(0, 1), v), GS())
+            .count(kv("counts", LNG)).toStream().to("out", PL()));
+
+        s = sc("table_group_by_reduce",
+            "KTable groupBy, reduce with adder and subtractor (sum of values per group v mod 3, python floor modulo).",
+            """
+            (builder.table("in", STR, LONG, Materialized.as_("t"))
+             .group_by(lambda k, v: ("g" + str(v % 3), v), Grouped.with_(STR, LONG))
+             .reduce(lambda a, v: a + v, lambda a, v: a - v, Materialized.as_("red", STR, LONG))
+             .to_stream().to("out"))
+            """).steps(60);
+        s.in("in", "long").nullVal(0.2);
+        s.out("out", "string", "long").store("red", "timestamped_kv");
+        s.dsl(b -> b.table("in", CL(), kv("t", LNG)).groupBy((k, v) -> KeyValue.pair("g" + Math.floorMod(v, 3), v), GL())
+            .reduce(Long::sum, (a, v) -> a - v, kv("red", LNG)).toStream().to("out", PL()));
+
+        s = sc("versioned_table_out_of_order",
+            "A versioned table (history retention 150) with out-of-order and too late records: downstream group-by ignores out-of-order changes; records older than the retention are not stored.",
+            """
+            t = builder.table("in", STR, STR, Materialized.as_(Stores.persistent_versioned_key_value_store("t", history_retention=150)))
+            t.to_stream().to("all")
+            t.filter(lambda k, v: v[0] != "x").to_stream().to("filtered")
+            t.group_by(lambda k, v: (v[0], v), Grouped.with_(STR, STR)).count(Materialized.as_("n")).to_stream().to("counts")
+            """).steps(70).time(25, 80, 400, 300);
+        s.in("in", "string").nullVal(0.15).keys("A", "B", "C");
+        s.out("all", "string", "string").out("filtered", "string", "string").out("counts", "string", "long").store("t", "versioned").store("n", "timestamped_kv");
+        s.dsl(b -> {
+            KTable<String, String> t = b.table("in", CS(), versioned("t", 150, STR));
+            t.toStream().to("all", PS());
+            t.filter((k, v) -> v.charAt(0) != 'x').toStream().to("filtered", PS());
+            t.groupBy((k, v) -> KeyValue.pair(v.substring(0, 1), v), GS()).count(kv("n", LNG)).toStream().to("counts", PL());
+        });
     }
 
     static void rows() {

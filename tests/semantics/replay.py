@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
+from semantics.cases import Case, Row, Run, case_of
 from semantics.scenarios import config_of, topology_of
 from semantics.scenarios.common import ms
 
-from headrace import Serde, Serdes
-from headrace.record import Headers, Record, Windowed
-from headrace.serdes import SessionWindowedSerde, TimeWindowedSerde
+from headrace.record import Record, Windowed
 from headrace.state import ValueAndTimestamp
 from headrace.testing import TopologyTestDriver
 
-CASES = Path(__file__).parents[2] / "conformance" / "cases"
 END_OF_TIME = 2**63 - 1
 
 
@@ -29,27 +24,7 @@ class Counts:
     steps: int = 0
     records: int = 0
     rows: int = 0
-
-
-@cache
-def case_of(name: str) -> dict[str, Any]:
-    """A recorded case."""
-    loaded: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text())
-    return loaded
-
-
-def serde_of(kind: str, topic: dict[str, Any]) -> Serde[Any]:
-    """The serde that a case calls by this name."""
-    match kind:
-        case "string":
-            return Serdes.string()
-        case "long":
-            return Serdes.long()
-        case "windowed_string":
-            return TimeWindowedSerde(Serdes.string(), topic["window_size"])
-        case "session_windowed_string":
-            return SessionWindowedSerde(Serdes.string())
-    raise ValueError(kind)
+    texts: int = 0
 
 
 def replay(name: str, counts: Counts, *, restarts: bool = False) -> None:
@@ -57,44 +32,35 @@ def replay(name: str, counts: Counts, *, restarts: bool = False) -> None:
     step that differs.
     """
     case = case_of(name)
-    for run in case["runs"]:
+    for run in case.runs:
         counts.runs += 1
-        with TopologyTestDriver(
-            topology_of(name), config_of(name), initial_wall_clock_time=case["initial_wall_clock_ms"]
-        ) as driver:
+        with TopologyTestDriver(topology_of(name), config_of(name), initial_wall_clock_time=0) as driver:
             _replay_steps(driver, case, run, counts, restarts)
-            for store, kind in case["stores"].items():
+            for store, kind in case.stores.items():
                 found = rows_of_store(driver.get_state_store(store), kind)
-                assert found == run["stores"][store], f"{name}, seed {run['seed']}: store `{store}`"
+                assert found == run.stores[store], f"{name}, seed {run.seed}: store `{store}`"
                 counts.rows += len(found)
 
 
-def _replay_steps(
-    driver: TopologyTestDriver, case: dict[str, Any], run: dict[str, Any], counts: Counts, restarts: bool
-) -> None:
-    inputs = {
-        topic: driver.input(topic, serde_of(kinds["key"], kinds), serde_of(kinds["value"], kinds))
-        for topic, kinds in case["input_topics"].items()
-    }
-    outputs = {
-        topic: driver.output(topic, serde_of(kinds["key"], kinds), serde_of(kinds["value"], kinds))
-        for topic, kinds in case["output_topics"].items()
-    }
-    for number, (step, expected) in enumerate(zip(run["steps"], run["outputs"], strict=True)):
+def _replay_steps(driver: TopologyTestDriver, case: Case, run: Run, counts: Counts, restarts: bool) -> None:
+    inputs = {topic: driver.input(topic, *kinds.serdes()) for topic, kinds in case.input_topics.items()}
+    outputs = {topic: driver.output(topic, *kinds.serdes()) for topic, kinds in case.output_topics.items()}
+    for number, step in enumerate(run.steps):
         if restarts:
             driver.restart()
-        if step["op"] == "advance_wall_clock":
-            driver.advance_wall_clock_time(ms(step["ms"]))
+        if step.topic is None:
+            driver.advance_wall_clock_time(ms(step.advance))
         else:
-            headers = step.get("headers", ())
-            topic = inputs[step["topic"]]
-            topic.pipe(step["key"], step["value"], timestamp=step["timestamp"], headers=headers)
+            key, value, timestamp, *_ = step.record
+            inputs[step.topic].pipe(key, value, timestamp=timestamp, headers=step.headers)
         found = {
-            topic: [_record(record, case["has_headers"]) for record in output.read_records()]
+            topic: [row_of_record(record, case.has_headers) for record in output.read_records()]
             for topic, output in outputs.items()
         }
         found = {topic: records for topic, records in found.items() if records}
-        assert found == expected, f"{case['scenario']}, seed {run['seed']}, step {number}: {step}"
+        assert found == step.outputs, (
+            f"{case.scenario}, seed {run.seed}, step {number}: {step.record or step.advance}"
+        )
         counts.steps += 1
         counts.records += sum(map(len, found.values()))
     known = {*outputs, *inputs}
@@ -103,32 +69,17 @@ def _replay_steps(
     assert written <= known, f"wrote to {written - known}, which the case does not know"
 
 
-def _record(record: Record[Any, Any], with_headers: bool) -> dict[str, Any]:
-    key = record.key
-    if isinstance(key, Windowed):
-        key = {"key": key.key, "start": key.start, "end": key.end}
-    found = {"key": key, "value": record.value, "timestamp": record.timestamp}
+def row_of_record(record: Record[Any, Any], with_headers: bool) -> Row:
+    """A record as a case lists it."""
+    row = [_key(record.key), record.value, record.timestamp]
     if with_headers:
-        found["headers"] = [[name, None if data is None else data.decode()] for name, data in record.headers]
-    return found
+        row += [
+            text for name, data in record.headers for text in (name, None if data is None else data.decode())
+        ]
+    return row
 
 
-def record_of(
-    key: bytes | None,
-    value: bytes | None,
-    timestamp: int,
-    headers: Headers,
-    key_serde: Serde[Any],
-    value_serde: Serde[Any],
-    with_headers: bool,
-) -> dict[str, Any]:
-    """A written record as a case lists it."""
-    read_key = None if key is None else key_serde.deserialize(key)
-    read_value = None if value is None else value_serde.deserialize(value)
-    return _record(Record(read_key, read_value, timestamp, headers), with_headers)
-
-
-def rows_of_store(store: Any, kind: str) -> list[dict[str, Any]]:
+def rows_of_store(store: Any, kind: str) -> list[Row]:
     """A store's contents as a case lists them."""
     match kind:
         case "kv" | "timestamped_kv":
@@ -139,16 +90,14 @@ def rows_of_store(store: Any, kind: str) -> list[dict[str, Any]]:
             entries = store.fetch_range(None, None)
         case _:
             raise ValueError(kind)
-    return sorted(
-        (_row(key, value) for key, value in entries),
-        key=lambda row: (row["key"], row.get("start", 0), row.get("end", 0)),
-    )
+    windowed = kind not in {"kv", "timestamped_kv"}
+    return sorted((_row(key, value) for key, value in entries), key=lambda row: row[: 3 if windowed else 1])
 
 
-def _row(key: Any, value: Any) -> dict[str, Any]:
-    row = {"key": key}
-    if isinstance(key, Windowed):
-        row = {"key": key.key, "start": key.start, "end": key.end}
-    if isinstance(value, ValueAndTimestamp):
-        return {**row, "value": value.value, "timestamp": value.timestamp}
-    return {**row, "value": value}
+def _key(key: Any) -> Any:
+    return [key.key, key.start, key.end] if isinstance(key, Windowed) else key
+
+
+def _row(key: Any, value: Any) -> Row:
+    row = [key.key, key.start, key.end] if isinstance(key, Windowed) else [key]
+    return [*row, value.value, value.timestamp] if isinstance(value, ValueAndTimestamp) else [*row, value]

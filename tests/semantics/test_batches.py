@@ -4,22 +4,25 @@ empty and starts from the changelogs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from semantics.batches import BatchHost
-from semantics.replay import case_of, record_of, rows_of_store, serde_of
+from semantics.cases import Case, Step, case_of
+from semantics.replay import row_of_record, rows_of_store
 from semantics.scenarios import SCENARIOS
+
+from headrace import Record
 
 # Of several topics a batch takes the lowest timestamp first, and not the order in which the case piped them.
 ONE_TOPIC = [
     name
     for name in SCENARIOS
-    if len(case_of(name)["input_topics"]) == 1
-    and all(step["op"] == "pipe" for run in case_of(name)["runs"] for step in run["steps"])
+    if len(case_of(name).input_topics) == 1
+    and all(step.topic is not None for run in case_of(name).runs for step in run.steps)
 ]
 
 
@@ -27,13 +30,12 @@ ONE_TOPIC = [
 @pytest.mark.parametrize("name", ONE_TOPIC)
 def test_batches_on_disk_equal_single_records_in_memory(name: str, lose_stores: bool, tmp_path: Path) -> None:
     case = case_of(name)
-    for run in case["runs"][:2]:
-        host = BatchHost(name, tmp_path / str(run["seed"]))
+    for run in case.runs[:2]:
+        host = BatchHost(name, tmp_path / str(run.seed))
         found: dict[str, list[Any]] = {}
-        for batch in _batches(case, run["steps"], Random(run["seed"])):
+        for batch in _batches(case, run.steps, Random(run.seed)):
             for taken in host.run(batch, lose_stores=lose_stores):
-                kinds = case["output_topics"][taken.topic]
-                serdes = serde_of(kinds["key"], kinds), serde_of(kinds["value"], kinds)
+                key_serde, value_serde = case.output_topics[taken.topic].serdes()
                 records = zip(
                     taken.keys,
                     taken.values,
@@ -42,27 +44,33 @@ def test_batches_on_disk_equal_single_records_in_memory(name: str, lose_stores: 
                     strict=True,
                 )
                 found.setdefault(taken.topic, []).extend(
-                    record_of(*record, *serdes, case["has_headers"]) for record in records
+                    row_of_record(
+                        Record(
+                            None if key is None else key_serde.deserialize(key),
+                            None if value is None else value_serde.deserialize(value),
+                            timestamp,
+                            headers,
+                        ),
+                        case.has_headers,
+                    )
+                    for key, value, timestamp, headers in records
                 )
         expected: dict[str, list[Any]] = {}
-        for outputs in run["outputs"]:
-            for topic, records in outputs.items():
-                expected.setdefault(topic, []).extend(records)
+        for step in run.steps:
+            for topic, rows in step.outputs.items():
+                expected.setdefault(topic, []).extend(rows)
         assert found == expected
-        for store, kind in case["stores"].items():
-            assert rows_of_store(host.store(store), kind) == run["stores"][store]
+        for store, kind in case.stores.items():
+            assert rows_of_store(host.store(store), kind) == run.stores[store]
         kinds = {kind for task in host.tasks for kind in task.kinds}
         usual = {"empty", "rebuilt" if lose_stores else "same"}
-        assert kinds == usual if case["stores"] else kinds <= usual
+        assert kinds == usual if case.stores else kinds <= usual
         host.close()
 
 
-def _batches(
-    case: dict[str, Any], steps: list[dict[str, Any]], random: Random
-) -> Iterator[list[tuple[str, list[Any]]]]:
-    (topic, kinds) = next(iter(case["input_topics"].items()))
-    write_key = serde_of(kinds["key"], kinds).serialize
-    write_value = serde_of(kinds["value"], kinds).serialize
+def _batches(case: Case, steps: Sequence[Step], random: Random) -> Iterator[list[tuple[str, list[Any]]]]:
+    ((topic, kinds),) = case.input_topics.items()
+    key_serde, value_serde = kinds.serdes()
     while steps:
         size = random.randint(1, 15)
         batch, steps = steps[:size], steps[size:]
@@ -71,12 +79,13 @@ def _batches(
                 topic,
                 [
                     (
-                        None if step["key"] is None else write_key(step["key"]),
-                        None if step["value"] is None else write_value(step["value"]),
-                        step["timestamp"],
-                        tuple((name, text.encode()) for name, text in step.get("headers", ())),
+                        None if key is None else key_serde.serialize(key),
+                        None if value is None else value_serde.serialize(value),
+                        timestamp,
+                        step.headers,
                     )
                     for step in batch
+                    for key, value, timestamp, *_ in [step.record]
                 ],
             )
         ]

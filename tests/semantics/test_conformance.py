@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from semantics.replay import CASES, Counts, replay
-from semantics.scenarios import SCENARIOS
+from semantics.cases import CASES, case_of
+from semantics.replay import Counts, replay
+from semantics.scenarios import SCENARIOS, topology_of
 
 NOT_YET = {
     "foreign_key_inner": "foreign-key joins",
@@ -27,8 +28,9 @@ def counts() -> Iterator[Counts]:
     counted = Counts()
     yield counted
     print(
-        f"\n{len(SCENARIOS)} scenarios: {counted.runs} runs, {counted.steps} steps, {counted.records} records, "
-        f"{counted.rows} store rows as in Kafka Streams; {len(NOT_YET)} scenarios not yet"
+        f"\n{len(SCENARIOS)} topologies: {counted.runs} runs, {counted.steps} steps; as in Kafka Streams: "
+        f"{counted.records} records, {counted.rows} store rows, {counted.texts} describe() texts; "
+        f"{len(NOT_YET)} topologies not yet"
     )
 
 
@@ -41,3 +43,9 @@ def test_every_case_is_covered_or_known_to_be_missing() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_outputs_and_stores_equal_those_of_kafka_streams(name: str, counts: Counts) -> None:
     replay(name, counts)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_description_equals_that_of_kafka_streams(name: str, counts: Counts) -> None:
+    assert str(topology_of(name).describe()) == case_of(name).describe
+    counts.texts += 1

@@ -1,37 +1,24 @@
-"""The topologies of `conformance/cases`, written again in Python, by scenario name."""
+"""The topologies of `conformance/cases`, written again in Python, by scenario name.
+
+A module here is a family, found by its name: `SCENARIOS` has its topologies, `CONFIGS` the settings of those that need
+their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 
-from semantics.scenarios import (
-    aggregates,
-    cogroups,
-    joins,
-    processors,
-    stateless,
-    stream_joins,
-    table_joins,
-    tables,
-    windows,
-)
+from headrace import StreamsBuilder, StreamsConfig, Topology
 
-from headrace import StreamsBuilder, StreamsConfig, Topology, log_and_continue
-
-FAMILIES = (stateless, aggregates, cogroups, windows, joins, stream_joins, processors, table_joins, tables)
+FAMILIES = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
 
 SCENARIOS: dict[str, Callable[[StreamsBuilder], Topology | None]] = {
-    name: build for family in FAMILIES for name, build in family.SCENARIOS.items()
+    name: build for family in FAMILIES for name, build in getattr(family, "SCENARIOS", {}).items()
 }
-
 CONFIGS: dict[str, StreamsConfig] = {
-    "errors_continue_dead_letters": StreamsConfig(
-        application_id="oracle",
-        default_value=str,
-        deserialization_handler=log_and_continue,
-        processing_handler=log_and_continue,
-        dead_letter_topic="dead",
-    )
+    name: config for family in FAMILIES for name, config in getattr(family, "CONFIGS", {}).items()
 }
 DEFAULT_CONFIG = StreamsConfig(application_id="oracle", default_value=str)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from semantics.scenarios.common import text
 
-from headrace import Record, StreamsBuilder
+from headrace import Record, StreamsBuilder, StreamsConfig, log_and_continue
 
 
 def _without_a(value: Any) -> Any:
@@ -38,15 +38,15 @@ def stateless_split_merge(builder: StreamsBuilder) -> None:
         stream.split(name="br-")
         .branch(lambda k, v: v is None, name="nulls")
         .branch(lambda k, v: int(v[1]) % 2 == 0, name="even")
-        .branch(lambda k, v: v[0] == "a", name="a")
+        .branch(lambda k, v: v[0] == "a")
         .default_branch(name="rest")
     )
     even = branches["br-even"].map_values(lambda v: "even:" + v, value=str)
-    branches["br-a"].to("out-a")
+    branches["br-3"].to("out-a")
     nulls = branches["br-nulls"].map_values(lambda v: "NULL", value=str)
     nulls.merge(even).merge(branches["br-rest"]).to("merged")
     branches["br-rest"].to("rest")
-    second = stream.split().branch(lambda k, v: v is not None and v[0] == "b", name="b").no_default_branch()
+    second = stream.split().branch(lambda k, v: v is not None and v[0] == "b").no_default_branch()
     next(iter(second.values())).to("only-b")
 
 
@@ -56,11 +56,16 @@ def merge_two_topics(builder: StreamsBuilder) -> None:
     left.merge(right).to("out")
 
 
-def topic_routing_by_key(builder: StreamsBuilder) -> None:
-    def choose(key: str | None, value: str | None, metadata: Any) -> str:
+class Extractor:
+    def __call__(self, key: str | None, value: str | None, metadata: Any) -> str:
         return "out-vowel" if key in ("A", "E") else "out-other"
 
-    builder.stream("in", value=str).to(choose)
+    def __repr__(self) -> str:
+        return "EXTRACTOR"
+
+
+def topic_routing_by_key(builder: StreamsBuilder) -> None:
+    builder.stream("in", value=str).to(Extractor())
 
 
 def timestamp_extractor(builder: StreamsBuilder) -> None:
@@ -88,4 +93,14 @@ SCENARIOS = {
     "topic_routing_by_key": topic_routing_by_key,
     "timestamp_extractor": timestamp_extractor,
     "errors_continue_dead_letters": errors_continue_dead_letters,
+}
+
+CONFIGS = {
+    "errors_continue_dead_letters": StreamsConfig(
+        application_id="oracle",
+        default_value=str,
+        deserialization_handler=log_and_continue,
+        processing_handler=log_and_continue,
+        dead_letter_topic="dead",
+    )
 }

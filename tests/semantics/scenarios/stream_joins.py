@@ -47,13 +47,15 @@ def self_join(builder: StreamsBuilder) -> None:
 
 
 def left_rekeyed(builder: StreamsBuilder) -> None:
-    left, right = _sides(builder)
+    left, right = (
+        builder.stream(topic, value=str).select_key(letter, key=str) for topic in ("left", "right")
+    )
 
     def join(key: object, one: object, other: object) -> str:
         return f"{text(key)}:{_plus(one, other)}"
 
-    left.select_key(letter, key=str).left_join(
-        right.select_key(letter, key=str),
+    left.left_join(
+        right,
         windows=JoinWindows(ms(40), grace=ms(20)),
         join=join,
         with_key=True,

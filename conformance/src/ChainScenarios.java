@@ -1,0 +1,52 @@
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.*;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.*;
+import org.apache.kafka.streams.kstream.*;
+import org.apache.kafka.streams.processor.*;
+import org.apache.kafka.streams.processor.api.*;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.ProcessorSupplier;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.*;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.*;
+import java.util.stream.*;
+
+/** Operators one after the other. */
+final class ChainScenarios extends Scenarios {
+    static void add() {
+        Oracle.Scenario s = sc("chain_windowed_count_to_stream_group_by",
+            "Tumbling count (100, grace 30) -> toStream -> groupBy window start -> aggregate. As the second aggregation works on a stream it counts every UPDATE.",
+            """
+            (builder.stream("in", STR, STR).group_by_key()
+             .windowed_by(TimeWindows.of_size_and_grace(100, 30)).count(Materialized.as_("counts"))
+             .to_stream()
+             .map(lambda wk, n: (str(wk.window.start), wk.key + str(n)))
+             .group_by_key(Grouped.with_(STR, STR))
+             .aggregate(lambda: "", lambda k, v, a: a + S(v), Materialized.as_("agg", STR, STR)).to_stream().to("out"))
+            """).steps(60);
+        s.in("in", "string").keys("A", "B", "C");
+        s.out("out", "string", "string").store("counts", "timestamped_window").store("agg", "timestamped_kv");
+        s.dsl(b -> b.stream("in", CS()).groupByKey().windowedBy(TimeWindows.ofSizeAndGrace(ms(100), ms(30))).count(win("counts", LNG)).toStream()
+            .map((wk, n) -> KeyValue.pair(String.valueOf(wk.window().start()), wk.key() + n)).groupByKey(GS())
+            .aggregate(() -> "", (k, v, a) -> a + v, kv("agg", STR)).toStream().to("out", PS()));
+
+        s = sc("chain_windowed_table_group_by",
+            "Tumbling count (100, grace 30) as KTable -> groupBy window start -> reduce(add, subtract): the total per window over all keys, with retractions.",
+            """
+            (builder.stream("in", STR, STR).group_by_key()
+             .windowed_by(TimeWindows.of_size_and_grace(100, 30)).count(Materialized.as_("counts"))
+             .group_by(lambda wk, n: (str(wk.window.start), n), Grouped.with_(STR, LONG))
+             .reduce(lambda a, v: a + v, lambda a, v: a - v, Materialized.as_("total", STR, LONG)).to_stream().to("out"))
+            """).steps(60);
+        s.in("in", "string").keys("A", "B", "C");
+        s.out("out", "string", "long").store("total", "timestamped_kv");
+        s.dsl(b -> b.stream("in", CS()).groupByKey().windowedBy(TimeWindows.ofSizeAndGrace(ms(100), ms(30))).count(win("counts", LNG))
+            .groupBy((wk, n) -> KeyValue.pair(String.valueOf(wk.window().start()), n), GL())
+            .reduce(Long::sum, (a, v) -> a - v, kv("total", LNG)).toStream().to("out", PL()));
+    }
+}
