@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from examples_data import EXAMPLES, Example
+from examples_inputs import MORE_EXAMPLES
 
-from tests.spark.harness import Application, Rec, flat
+from headrace.serdes import serde_for
+from tests.spark.harness import Application, Rec, by_key, flat, reference
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -25,3 +27,19 @@ def test_an_example_writes_what_is_expected(
     assert found == example.expected
     # The time of other tasks stands earlier, so that they may keep what one task for all would have dropped.
     assert example.content.items() <= content.items()
+
+
+@pytest.mark.parametrize("name", MORE_EXAMPLES)
+def test_the_other_examples_write_what_they_write_in_the_test_driver(
+    name: str, application: Callable[..., Application]
+) -> None:
+    module, records = MORE_EXAMPLES[name]
+    part: dict[str, list[Rec]] = {}
+    for topic, key, value, timestamp in records:
+        data = serde_for(type(value)).serialize(value)
+        part.setdefault(topic, []).append(Rec(key.encode(), data, timestamp))
+    expected = reference(module.topology, [part]).outputs
+    with application(module.topology, application_id=name, topics=dict.fromkeys(expected, 4)) as app:
+        app.feed(part)
+        found = {topic: by_key(flat(app.read(topic))) for topic in expected}
+    assert found == {topic: by_key(records) for topic, records in expected.items()}
