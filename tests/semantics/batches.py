@@ -1,4 +1,4 @@
-"""A small host that runs a scenario in batches, sub-topology after sub-topology, over local stores on disk."""
+"""A small host that runs a topology in batches, sub-topology after sub-topology, over local stores on disk."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from semantics.scenarios import config_of, topology_of
-
+from headrace.config import StreamsConfig
 from headrace.log.base import Chunk
 from headrace.record import TaskId
 from headrace.state.local import TASK_STORE, Accepted, LocalState, Stamp
 from headrace.task import Moment, Output, OutputColumns, StreamTask, open_stores
 from headrace.topology.nodes import SubTopology
+from headrace.topology.topology import Topology
 
 MEMORY = b"memory"
 
@@ -20,8 +20,9 @@ MEMORY = b"memory"
 class HostedTask:
     """One task with its local stores and its changelogs, which are lists here."""
 
-    def __init__(self, scenario: str, sub: SubTopology, path: Path) -> None:
-        self.scenario, self.sub, self.path = scenario, sub, path
+    def __init__(self, topology: Topology, config: StreamsConfig, sub: SubTopology, path: Path) -> None:
+        self.topology, self.config, self.sub, self.path = topology, config, sub, path
+        self.wall_clock = 0
         self.changelogs: dict[str, list[tuple[bytes, bytes | None, int]]] = {}
         self.accepted = Accepted()
         self.kinds: list[str] = []
@@ -29,12 +30,11 @@ class HostedTask:
         self.open()
 
     def open(self) -> None:
-        config, topology = config_of(self.scenario), topology_of(self.scenario)
         self.local = LocalState(self.path / str(len(self.kinds)), self.sub.stores)
         self.output, self.moment = Output(partitions=lambda topic: 1), Moment()
         self.stores = open_stores(
             self.sub.stores,
-            config,
+            self.config,
             self.moment,
             backend=lambda spec: self.local.backend(spec.name),
             changelog=lambda spec: self.local.changelog(spec.name),
@@ -43,12 +43,12 @@ class HostedTask:
         self.task = StreamTask(
             self.sub,
             TaskId(self.sub.id, 0),
-            application_id=config.application_id,
+            application_id=self.config.application_id,
             stores=self.stores,
             output=self.output,
-            config=config,
-            clock=lambda: 0,
-            old_values=topology.old_values,
+            config=self.config,
+            clock=lambda: self.wall_clock,
+            old_values=self.topology.old_values,
             moment=self.moment,
         )
         self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
@@ -60,13 +60,16 @@ class HostedTask:
         keys, values, timestamps = zip(*self.changelogs[store][start:end], strict=True)
         yield Chunk(store, 0, range(start, end), timestamps, keys, values)
 
-    def run(self, chunks: Sequence[Chunk], *, lose_stores: bool) -> list[OutputColumns]:
+    def run(self, chunks: Sequence[Chunk], *, lose_stores: bool, wall_clock: int) -> list[OutputColumns]:
+        self.wall_clock = wall_clock
         if lose_stores:
+            self.task.close()
             self.local.close()
             self.open()
         else:
             self.prepare()
         self.task.process(chunks)
+        self.task.punctuate(wall_clock)
         snapshot = self.task.snapshot()
         if snapshot is not None:
             self.local.put_memory(MEMORY, snapshot)
@@ -81,21 +84,23 @@ class HostedTask:
 
 
 class BatchHost:
-    """All tasks of a scenario, one partition each."""
+    """All tasks of a topology, one partition each."""
 
-    def __init__(self, scenario: str, path: Path) -> None:
-        subs = topology_of(scenario).sub_topologies()
-        self.tasks = [HostedTask(scenario, sub, path / str(sub.id)) for sub in subs]
+    def __init__(self, topology: Topology, config: StreamsConfig, path: Path) -> None:
+        subs = topology.sub_topologies()
+        self.tasks = [HostedTask(topology, config, sub, path / str(sub.id)) for sub in subs]
         self.offsets: dict[str, int] = {}
 
-    def run(self, inputs: Sequence[tuple[str, list[Any]]], *, lose_stores: bool) -> list[OutputColumns]:
+    def run(
+        self, inputs: Sequence[tuple[str, list[Any]]], *, lose_stores: bool, wall_clock: int = 0
+    ) -> list[OutputColumns]:
         """One batch: (topic, [(key, value, timestamp, headers)]); what was written to topics of the user."""
         waiting = {topic: [self.chunk(topic, *zip(*records, strict=True))] for topic, records in inputs}
         written: list[OutputColumns] = []
         for hosted in self.tasks:
             topics = {topic for source in hosted.sub.sources for topic in source.topics}
             chunks = [chunk for topic in topics for chunk in waiting.pop(topic, [])]
-            for taken in hosted.run(chunks, lose_stores=lose_stores):
+            for taken in hosted.run(chunks, lose_stores=lose_stores, wall_clock=wall_clock):
                 if not taken.repartition:
                     written.append(taken)
                     continue

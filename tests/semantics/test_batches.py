@@ -13,7 +13,7 @@ import pytest
 from semantics.batches import BatchHost
 from semantics.cases import Case, Step, case_of
 from semantics.replay import row_of_record, rows_of_store
-from semantics.scenarios import SCENARIOS
+from semantics.scenarios import SCENARIOS, config_of, topology_of
 
 from headrace import Record
 
@@ -31,7 +31,7 @@ ONE_TOPIC = [
 def test_batches_on_disk_equal_single_records_in_memory(name: str, lose_stores: bool, tmp_path: Path) -> None:
     case = case_of(name)
     for run in case.runs[:2]:
-        host = BatchHost(name, tmp_path / str(run.seed))
+        host = BatchHost(topology_of(name), config_of(name), tmp_path / str(run.seed))
         found: dict[str, list[Any]] = {}
         for batch in _batches(case, run.steps, Random(run.seed)):
             for taken in host.run(batch, lose_stores=lose_stores):

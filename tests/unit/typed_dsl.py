@@ -77,6 +77,8 @@ assert_type(orders.map(lambda key, order: (1, order.amount)), KStream[int, float
 assert_type(orders.flat_map(lambda key, order: [(1, key)]), KStream[int, str])
 assert_type(orders.peek(lambda key, order: print(order.user)), KStream[str, Order])
 assert_type(orders.merge(builder.stream("orders", value=Order)), KStream[str, Order])
+assert_type(orders.deduplicate(within=minute), KStream[str, Order])
+assert_type(orders.deduplicate(within=minute, id=lambda key, order: order.amount), KStream[str, Order])
 assert_type(orders.repartition(partitions=3), KStream[str, Order])
 assert_type(orders.branch(lambda key, order: True), tuple[KStream[str, Order], ...])
 assert_type(orders.split().default_branch(), dict[str, KStream[str, Order]])

@@ -120,6 +120,8 @@ class Repartition(LogicalNode):
     key: Serde[Any] | None
     value: Serde[Any] | None
     drops_null_keys: bool = True
+    passes_null_keys: bool = False
+    """What comes behind it has a use for records without a key."""
     partitioner: Partitioner | None = None
     partitions: int | None = None
     optimizable: bool = True

@@ -92,6 +92,7 @@ def add_repartition(
     partitioner: Partitioner | None = None,
     partitions: int | None = None,
     optimizable: bool = True,
+    passes_null_keys: bool = False,
 ) -> int:
     """Add a way through an internal topic, or use the given one again; names are used up in both cases."""
     names = repartition_names(blueprint.namer, base)
@@ -108,6 +109,7 @@ def add_repartition(
             partitioner=partitioner,
             partitions=partitions,
             optimizable=optimizable,
+            passes_null_keys=passes_null_keys,
         )
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from headrace.dsl import hints
+from headrace.dsl.beyond import BeyondOperations
 from headrace.dsl.branched import BranchedKStream
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation, Sink, StreamTable
@@ -29,7 +30,7 @@ K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 
 
-class KStream(JoinOperations[K, V]):
+class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
     """A stream of records with keys of type K and values of type V. Made by `StreamsBuilder.stream`.
 
     Every operation returns a new stream; nothing runs until the built topology is started.

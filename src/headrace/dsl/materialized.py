@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from headrace.dsl.forms import As, Form, form
 from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin, caller
+from headrace.processor import PunctuationType
 from headrace.topology.naming import Namer, check_name
 from headrace.topology.stores import StoreKind, StoreSpec
 from headrace.windows import milliseconds
@@ -38,6 +39,10 @@ class Materialized(Generic[K, V]):
     caching: bool = field(default=False, kw_only=True)
     retention: timedelta | None = field(default=None, kw_only=True)
     """Windows and sessions: how long they are kept; by default the size (or gap) and the grace."""
+    ttl: timedelta | None = field(default=None, kw_only=True)
+    """Without windows: how long a row lives after its timestamp. A row that runs out is deleted, also downstream."""
+    ttl_clock: PunctuationType = field(default=PunctuationType.STREAM_TIME, kw_only=True)
+    """What tells how late it is: the records that reach the table and what reads it, or the wall clock as well."""
 
 
 Store: TypeAlias = str | Materialized[K, V]
@@ -55,18 +60,30 @@ class StoreChoice:
     value: Form
     origin: Origin
 
-    def spec(self, kind: StoreKind, *, least_retention_ms: int = 0, window_size_ms: int = 0) -> StoreSpec:
-        """The store itself."""
+    def spec(
+        self,
+        kind: StoreKind,
+        *,
+        least_retention_ms: int = 0,
+        window_size_ms: int = 0,
+        ttl_ms: int | None = None,
+    ) -> StoreSpec:
+        """The store itself. `ttl_ms` is given where the operation decides how long rows live."""
         settings = self.settings
+        if ttl_ms is None:
+            ttl_ms = self._ttl_ms(kind)
+        if ttl_ms and settings.caching:
+            raise self._refused(
+                "a store whose rows run out cannot have a cache in front, which would hide that they do: leave "
+                "`caching` out"
+            )
         retention_ms = least_retention_ms
         if settings.retention is not None and least_retention_ms:
             retention_ms = milliseconds(settings.retention, "retention")
             if retention_ms < least_retention_ms:
-                raise InvalidArgumentError(
+                raise self._refused(
                     f"`retention` must not be shorter than the window and its grace "
-                    f"({timedelta(milliseconds=least_retention_ms)}), got {settings.retention}",
-                    node=self.name,
-                    origin=self.origin,
+                    f"({timedelta(milliseconds=least_retention_ms)}), got {settings.retention}"
                 )
         return StoreSpec(
             self.name,
@@ -79,8 +96,22 @@ class StoreChoice:
             settings.caching,
             retention_ms,
             window_size_ms,
+            ttl_ms=ttl_ms,
+            ttl_clock=settings.ttl_clock if ttl_ms else PunctuationType.STREAM_TIME,
             origin=self.origin,
         )
+
+    def _ttl_ms(self, kind: StoreKind) -> int:
+        if self.settings.ttl is None:
+            return 0
+        if kind != "timestamped_key_value":
+            raise self._refused(
+                "`ttl` is for rows without windows and versions: windows are kept for their `retention`"
+            )
+        return milliseconds(self.settings.ttl, "ttl")
+
+    def _refused(self, message: str) -> InvalidArgumentError:
+        return InvalidArgumentError(message, node=self.name, origin=self.origin)
 
 
 def choose_store(

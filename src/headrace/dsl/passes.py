@@ -94,7 +94,7 @@ def keep_null_keys(graph: Graph) -> Graph:
 
     return Graph(
         {
-            number: replace(node, drops_null_keys=not leads_to_left_join(number))
+            number: replace(node, drops_null_keys=not (node.passes_null_keys or leads_to_left_join(number)))
             if isinstance(node, Repartition)
             else node
             for number, node in graph.nodes.items()

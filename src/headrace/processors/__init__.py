@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.processors import (
     aggregate,
     custom,
+    deduplicate,
     joins,
     sessions,
     sliding,
@@ -27,6 +28,7 @@ __all__ = [
     "aggregate",
     "build",
     "custom",
+    "deduplicate",
     "implemented",
     "implements",
     "joins",

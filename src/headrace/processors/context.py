@@ -33,6 +33,18 @@ class Moment(Protocol):
     time: int
 
 
+class Alarm(Protocol):
+    """Something that happens when the wall clock says so, and not when a record comes."""
+
+    def due(self) -> int | None:
+        """When it wants to be called; None: not as things are."""
+        ...
+
+    def ring(self, now: int) -> None:
+        """It is due."""
+        ...
+
+
 class TaskContext(Protocol):
     """What a node may ask of the task around it."""
 
@@ -58,6 +70,10 @@ class TaskContext(Protocol):
     ) -> Cancellable: ...
 
     def request_commit(self) -> None: ...
+
+    def at_wall_clock(self, alarm: Alarm) -> None:
+        """Ask the alarm again and again when it is due; what it must remember belongs into cells."""
+        ...
 
 
 class NodeContext(Protocol):

@@ -18,6 +18,7 @@ from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
 from headrace.serdes.change import ChangeSerde
+from headrace.serdes.identity import KeyAndIdSerde
 from headrace.serdes.joined import JoinKeySerde, JoinValuesSerde
 from headrace.serdes.json import JsonSerde, is_pydantic
 from headrace.serdes.primitives import BOOLEAN, BYTES, DOUBLE, LONG, STRING, UUID_TEXT, VOID
@@ -93,7 +94,10 @@ def resolve(serde: Serde[Any] | None, default: Serde[Any] | None) -> Serde[Any] 
         return default
     if isinstance(serde, ChangeSerde) and serde.inner is None:
         return None if default is None else serde.with_inner(default)
-    if isinstance(serde, WindowedSerde | JoinKeySerde | JoinValuesSerde) and serde.inner is None:
+    if (
+        isinstance(serde, WindowedSerde | JoinKeySerde | JoinValuesSerde | KeyAndIdSerde)
+        and serde.inner is None
+    ):
         return None if default is None else serde.with_inner(default)
     return serde
 

@@ -188,26 +188,34 @@ def lay_out(topology: Topology, application_id: str, available: Mapping[str, int
 def _apart(placements: tuple[Placement, ...], available: Mapping[str, int]) -> frozenset[str]:
     """Topics that are written under the keys that were read, by as many tasks as they have partitions."""
     writers: dict[str, list[bool]] = {}
+    chosen = frozenset(
+        sink.topic
+        for p in placements
+        for sink in p.sub.sinks
+        if sink.repartition and sink.partitioner is not None
+    )
     for placement in placements:
         nodes = {node.name: node for node in placement.sub.nodes}
         for sink in placement.sub.sinks:
             if sink.topic is not None and not sink.repartition:
                 alike = available.get(sink.topic) == placement.tasks and sink.partitioner is None
-                writers.setdefault(sink.topic, []).append(alike and not _changes_key(sink, nodes))
+                writers.setdefault(sink.topic, []).append(alike and not _changes_key(sink, nodes, chosen))
     return frozenset(topic for topic, keeps in writers.items() if keeps == [True])
 
 
-def _changes_key(node: Node, nodes: Mapping[str, Node]) -> bool:
-    """Whether something on the way from the sources to this node may give records another key."""
+def _changes_key(node: Node, nodes: Mapping[str, Node], chosen: frozenset[str | None]) -> bool:
+    """Whether something on the way from the sources to this node may give records another key, or another place than
+    their key's: the latter in the repartition topics in `chosen`.
+    """
     if isinstance(node, SourceNode):
-        return False
+        return not chosen.isdisjoint(node.topics)
     if isinstance(node, ProcessorNode):
         operator = node.operator
         if isinstance(operator, (Map, FlatMap, SelectKey)) or (
             isinstance(operator, Process) and not operator.fixed_key
         ):
             return True
-    return any(_changes_key(nodes[parent], nodes) for parent in node.parents)
+    return any(_changes_key(nodes[parent], nodes, chosen) for parent in node.parents)
 
 
 def _log_topics(

@@ -61,6 +61,10 @@ class Backend(ReadBackend, Protocol):
 
     def delete(self, key: bytes, /) -> None: ...
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high, found without a look at the others."""
+        ...
+
     def truncate(self, floor: int, before: bytes) -> None:
         """Raise `marks.floor`; entries below the key `before` will not be asked for again."""
         ...
@@ -104,6 +108,9 @@ class NoBackend:
         raise self._refuse()
 
     def delete(self, key: bytes, /) -> None:
+        raise self._refuse()
+
+    def first(self, low: bytes, high: bytes) -> bytes | None:
         raise self._refuse()
 
     def truncate(self, floor: int, before: bytes) -> None:

@@ -9,7 +9,13 @@ from headrace.serdes import serde_for
 from headrace.serdes.base import Serde
 from headrace.state.backend import Backend, ReadBackend
 from headrace.state.base import Changelog, no_time, value_and_timestamp, value_only
-from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
+from headrace.state.expiry import ReadRows
+from headrace.state.key_value import (
+    KeyValueStore,
+    ReadOnlyKeyValueStore,
+    TimestampedKeyValueStore,
+    expiring_store,
+)
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments
 from headrace.state.session import ReadOnlySessionStore, SessionStore
@@ -42,6 +48,8 @@ def open_store(
 
     `now` gives the timestamp of the record being processed; stores without timestamps of their own log it.
     """
+    if spec.ttl_ms:
+        return expiring_store(spec, backend, key, value, changelog, now)
     match spec.kind:
         case "key_value":
             return KeyValueStore(spec.name, backend, key, value, changelog, now)
@@ -71,6 +79,8 @@ def open_view(
 ) -> StoreView:
     """A read-only store, for queries. Timestamped stores give plain values, unless `timestamps` is set."""
     decode: Callable[[bytes], Any] = value.deserialize
+    if spec.ttl_ms:
+        backend, decode = ReadRows(backend), value_only(value.deserialize)
     if spec.kind in ("timestamped_key_value", "timestamped_window"):
         decode = (value_and_timestamp if timestamps else value_only)(value.deserialize)
     match spec.kind:
@@ -92,6 +102,7 @@ def memory_store(
     retention_ms: int = 0,
     window_size_ms: int = 0,
     retain_duplicates: bool = False,
+    ttl_ms: int = 0,
     changelog: Changelog | None = None,
 ) -> Any:
     """A store in memory, for tests and examples; `key` and `value` are types or serdes.
@@ -111,5 +122,6 @@ def memory_store(
         retention_ms=retention_ms,
         window_size_ms=window_size_ms,
         retain_duplicates=retain_duplicates,
+        ttl_ms=ttl_ms,
     )
     return open_store(spec, MemoryBackend(), changelog, key=key_serde, value=value_serde)

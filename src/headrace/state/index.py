@@ -48,6 +48,16 @@ class KeyIndex:
         keys += blocks[last][:stop]
         return keys
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        self._sync()
+        at = bisect_left(self._lasts, low)
+        if at == len(self._blocks):
+            return None
+        block = self._blocks[at]
+        found = block[bisect_left(block, low)]
+        return found if found < high else None
+
     def discard(self, key: bytes) -> None:
         """Forget a key, before it is taken out of the dict."""
         if not self._known:

@@ -85,6 +85,16 @@ class LmdbBackend:
             total += (value is not None) - (old is not None)
         return total
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        overlay, mine = self.overlay, self._index.first(low, high)
+        while mine is not None and overlay[mine] is None:
+            mine = self._index.first(mine + b"\0", high)
+        for key, _ in self.table.range(low, mine or high):
+            if key not in overlay:
+                return key
+        return mine
+
     def truncate(self, floor: int, before: bytes) -> None:
         """Forget this batch's changes below `before`; entries on disk go after the next commit (see `write`)."""
         self.marks.floor = floor

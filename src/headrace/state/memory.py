@@ -52,6 +52,10 @@ class MemoryBackend:
         """How many entries there are."""
         return len(self._data)
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        return self._index.first(low, high)
+
     def truncate(self, floor: int, before: bytes) -> None:
         """Delete the entries below the key `before`."""
         self.marks.floor = floor

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from headrace.state.backend import Backend
 from headrace.state.base import Changelog, pack_timestamp
+from headrace.state.expiry import ExpiringRows
 from headrace.state.key_schema import split_session_key, split_window_key
 from headrace.state.segments import Segments
 from headrace.topology.stores import StoreSpec
@@ -68,6 +69,8 @@ def replay_session(segments: Segments) -> Changelog:
 
 def replay(spec: StoreSpec, backend: Backend) -> Changelog:
     """The function that applies one changelog record to the backend of this store; it needs no serde."""
+    if spec.ttl_ms:
+        return replay_timestamped_key_value(ExpiringRows(backend))
     match spec.kind:
         case "key_value":
             return replay_key_value(backend)
@@ -83,7 +86,9 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
 def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:
     """`replay` for columns of records; returns their size in bytes. Records without a key are not of a store."""
     apply = replay(spec, backend)
-    timestamped = spec.kind == "timestamped_key_value"
+    timestamped = spec.kind == "timestamped_key_value" or spec.ttl_ms > 0
+    if spec.ttl_ms:
+        backend = ExpiringRows(backend)
 
     def apply_many(
         keys: Sequence[bytes | None], values: Sequence[bytes | None], timestamps: Sequence[int]

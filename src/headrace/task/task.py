@@ -13,11 +13,13 @@ from headrace.errors import UnknownNodeError
 from headrace.log.base import Chunk
 from headrace.processor import PunctuationType
 from headrace.processors import NodeContext, Process, build
+from headrace.processors.context import Alarm
 from headrace.processors.custom import is_settled
 from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
 from headrace.resolve import node_serdes
 from headrace.task.failures import Failures
 from headrace.task.lanes import Lane, merge_order
+from headrace.task.lifetimes import Lifetimes
 from headrace.task.memory import Memory
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
@@ -72,6 +74,7 @@ class StreamTask:
             isinstance(n, ProcessorNode) and isinstance(n.operator, CustomProcess) for n in sub.nodes
         )
         self._closes: list[Callable[[], None]] = []
+        self._alarms: list[Alarm] = []
         self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
         self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
 
@@ -113,12 +116,20 @@ class StreamTask:
             self._stream_queue.fire(self._time.value, self._punctuate)
 
     def punctuate(self, now: int) -> bool:
-        """Fire the wall-clock punctuators that are due; whether there were any."""
-        return self._wall_queue.fire(now, self._punctuate)
+        """Fire the wall-clock punctuators and operators that are due; whether there were any."""
+        fired = self._wall_queue.fire(now, self._punctuate)
+        for alarm in self._alarms:
+            due = alarm.due()
+            if due is not None and due <= now:
+                alarm.ring(now)
+                fired = True
+        return fired
 
     def next_wall_clock_due(self) -> int | None:
-        """When the next wall-clock punctuator is due."""
-        return None if self._wall_queue.due == NEVER else self._wall_queue.due
+        """When the next wall-clock punctuator, or operator that goes by the wall clock, is due."""
+        punctuator = None if self._wall_queue.due == NEVER else self._wall_queue.due
+        dues = (punctuator, *(alarm.due() for alarm in self._alarms))
+        return min((due for due in dues if due is not None), default=None)
 
     def snapshot(self) -> bytes | None:
         """What the operators remember beside their stores; None when it has not changed since the last call."""
@@ -158,6 +169,9 @@ class StreamTask:
     def request_commit(self) -> None:
         self.commit_requested = True
 
+    def at_wall_clock(self, alarm: Alarm) -> None:
+        self._alarms.append(alarm)
+
     def schedule(
         self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
     ) -> Schedule:
@@ -182,6 +196,8 @@ class StreamTask:
             if not isinstance(node, SourceNode):
                 for parent in node.parents:
                     names[parent].append(node.name)
+        lifetimes = Lifetimes(sub, stores, self._memory, self._position, self.moment, self._clock)
+        self._alarms += lifetimes.alarms()
         built: dict[str, Process] = {}
         sources: list[Source] = []
         starts: list[Callable[[], None]] = []
@@ -214,7 +230,10 @@ class StreamTask:
                     closes=self._closes,
                     sends_old_values=node.name in old_values,
                 )
-                built[node.name] = build(node.operator, context)
+                process = build(node.operator, context)
+                built[node.name] = lifetimes.around(
+                    node, process, context.forward, old_values=context.sends_old_values
+                )
         self._closes.reverse()
         for start in reversed(starts):
             start()

@@ -81,6 +81,20 @@ class Branch(Operator):
     default: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Deduplicate(Operator):
+    """Drops a record when one with the same identity, not more than `within_ms` apart, has passed before.
+
+    The identity is the key, or what `identity(key, value)` returns, under the key alone if `per_key`. `store` knows
+    what has passed.
+    """
+
+    store: str
+    within_ms: int
+    identity: Callable[[Any, Any], Any] | None = None
+    per_key: bool = False
+
+
 # tables and aggregates ---------------------------------------------------------------------------------------------
 
 

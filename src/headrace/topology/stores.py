@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from headrace.errors import InvalidArgumentError
 from headrace.origin import NOWHERE, Origin, caller
+from headrace.processor import PunctuationType
 from headrace.serdes import serde_for
 from headrace.serdes.base import Serde
 from headrace.windows import milliseconds
@@ -35,6 +36,10 @@ class StoreSpec:
     window_size_ms: int = 0
     """Time windows: the size, needed to know a window's end."""
     retain_duplicates: bool = False
+    ttl_ms: int = 0
+    """Key-value stores: how long a row lives after its timestamp; 0: for ever."""
+    ttl_clock: PunctuationType = PunctuationType.STREAM_TIME
+    """What tells how late it is."""
     changelog_topic: str | None = None
     """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
     origin: Origin = field(default=NOWHERE, compare=False)
@@ -49,11 +54,18 @@ def key_value_store(
     persistent: bool = True,
     logging: bool = True,
     log_config: Mapping[str, str] | None = None,
+    ttl: timedelta | None = None,
+    ttl_clock: PunctuationType = PunctuationType.STREAM_TIME,
 ) -> StoreSpec:
     """A store for a processor: one value per key, with the time of its last change when `timestamped`.
 
+    With `ttl`, a row is gone when the time of the records that reach the store's processors is more than that after
+    the record that it was put with. `ttl_clock=PunctuationType.WALL_CLOCK_TIME` lets the wall clock count as well.
+
     >>> key_value_store("seen", key=str, value=int).kind
     'key_value'
+    >>> key_value_store("recent", key=str, value=int, ttl=timedelta(hours=1)).ttl_ms
+    3600000
     """
     return StoreSpec(
         name,
@@ -63,6 +75,8 @@ def key_value_store(
         persistent,
         logging,
         _pairs(log_config),
+        ttl_ms=0 if ttl is None else milliseconds(ttl, "ttl"),
+        ttl_clock=ttl_clock,
         origin=caller(),
     )
 
