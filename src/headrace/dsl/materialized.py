@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin, caller
 from headrace.processor import PunctuationType
 from headrace.topology.naming import Namer, check_name
-from headrace.topology.stores import StoreKind, StoreSpec
+from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries
 from headrace.windows import milliseconds
 
 K = TypeVar("K")
@@ -43,6 +43,8 @@ class Materialized(Generic[K, V]):
     """Without windows: how long a row lives after its timestamp. A row that runs out is deleted, also downstream."""
     ttl_clock: PunctuationType = field(default=PunctuationType.STREAM_TIME, kw_only=True)
     """What tells how late it is: the records that reach the table and what reads it, or the wall clock as well."""
+    max_entries: int | None = field(default=None, kw_only=True)
+    """Without windows: how many rows there may be; the one that was used longest ago makes room for a new one."""
 
 
 Store: TypeAlias = str | Materialized[K, V]
@@ -98,6 +100,7 @@ class StoreChoice:
             window_size_ms,
             ttl_ms=ttl_ms,
             ttl_clock=settings.ttl_clock if ttl_ms else PunctuationType.STREAM_TIME,
+            max_entries=self._max_entries(kind),
             origin=self.origin,
         )
 
@@ -112,6 +115,16 @@ class StoreChoice:
 
     def _refused(self, message: str) -> InvalidArgumentError:
         return InvalidArgumentError(message, node=self.name, origin=self.origin)
+
+    def _max_entries(self, kind: StoreKind) -> int:
+        most = check_max_entries(self.settings.max_entries, self.name)
+        if most and kind != "timestamped_key_value":
+            raise self._refused(
+                "`max_entries` is for rows without windows and versions: windows are kept for their `retention`"
+            )
+        if most and self.settings.ttl is not None:
+            raise self._refused("rows leave by `max_entries` or by `ttl`, not both: leave one of them out")
+        return most
 
 
 def choose_store(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -53,6 +53,11 @@ def no_time() -> int:
     return 0
 
 
+def nothing() -> Iterator[Any]:
+    """An iterator that, like those with rows, has a `close`."""
+    yield from ()
+
+
 class StateStore(Generic[K]):
     """A name, a life that ends with `close`, and keys that become bytes."""
 
@@ -73,6 +78,12 @@ class StateStore(Generic[K]):
             f"store `{self.name}` is closed: it lives as long as its task or driver; "
             "get it again from the context, or ask before closing"
         )
+
+    def _is_usable(self) -> bool:
+        """For iterators, which may outlive their store."""
+        if not self.is_open:
+            raise StoreError(self._closed())
+        return True
 
     def _raw_key(self, key: Any) -> bytes:
         try:

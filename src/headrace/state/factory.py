@@ -16,6 +16,7 @@ from headrace.state.key_value import (
     TimestampedKeyValueStore,
     expiring_store,
 )
+from headrace.state.lru import Evicted, LruRows, ReadLruRows
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments
 from headrace.state.session import ReadOnlySessionStore, SessionStore
@@ -50,6 +51,8 @@ def open_store(
     """
     if spec.ttl_ms:
         return expiring_store(spec, backend, key, value, changelog, now)
+    if spec.max_entries:
+        backend = LruRows(backend, spec.max_entries, _log_evicted(changelog, now))
     match spec.kind:
         case "key_value":
             return KeyValueStore(spec.name, backend, key, value, changelog, now)
@@ -67,10 +70,18 @@ def open_store(
                 retain_duplicates=spec.retain_duplicates,
                 changelog=changelog,
                 now=now,
+                by_time=not spec.persistent,
             )
         case "session":
             return SessionStore(
-                spec.name, backend, key, value, retention_ms=spec.retention_ms, changelog=changelog, now=now
+                spec.name,
+                backend,
+                key,
+                value,
+                retention_ms=spec.retention_ms,
+                changelog=changelog,
+                now=now,
+                by_time=not spec.persistent,
             )
 
 
@@ -83,14 +94,26 @@ def open_view(
         backend, decode = ReadRows(backend), value_only(value.deserialize)
     if spec.kind in ("timestamped_key_value", "timestamped_window"):
         decode = (value_and_timestamp if timestamps else value_only)(value.deserialize)
+    if spec.max_entries:
+        backend = ReadLruRows(backend)
     match spec.kind:
         case "key_value" | "timestamped_key_value":
             return ReadOnlyKeyValueStore(spec.name, backend, key, decode)
         case "window" | "timestamped_window":
             segments = ReadSegments(backend, spec.retention_ms)
-            return ReadOnlyWindowStore(spec.name, segments, key, decode, spec.window_size_ms)
+            return ReadOnlyWindowStore(
+                spec.name, segments, key, decode, spec.window_size_ms, by_time=not spec.persistent
+            )
         case "session":
-            return ReadOnlySessionStore(spec.name, ReadSegments(backend, spec.retention_ms), key, decode)
+            segments = ReadSegments(backend, spec.retention_ms)
+            return ReadOnlySessionStore(spec.name, segments, key, decode, by_time=not spec.persistent)
+
+
+def _log_evicted(changelog: Changelog | None, now: Callable[[], int]) -> Evicted | None:
+    if changelog is None:
+        return None
+    log = changelog
+    return lambda key: log(key, None, now())
 
 
 def memory_store(
@@ -103,6 +126,7 @@ def memory_store(
     window_size_ms: int = 0,
     retain_duplicates: bool = False,
     ttl_ms: int = 0,
+    max_entries: int = 0,
     changelog: Changelog | None = None,
 ) -> Any:
     """A store in memory, for tests and examples; `key` and `value` are types or serdes.
@@ -123,5 +147,6 @@ def memory_store(
         window_size_ms=window_size_ms,
         retain_duplicates=retain_duplicates,
         ttl_ms=ttl_ms,
+        max_entries=max_entries,
     )
     return open_store(spec, MemoryBackend(), changelog, key=key_serde, value=value_serde)

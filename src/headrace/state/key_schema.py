@@ -49,6 +49,12 @@ def split_window_key(raw: bytes) -> tuple[bytes, int, int]:
     return raw[:-12], start, sequence
 
 
+def window_time_and_key(entry: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """By what Kafka Streams' window stores in memory are sorted."""
+    raw = entry[0]
+    return raw[-12:-4], raw[:-12] + raw[-4:]
+
+
 def session_key(key: bytes, start: int, end: int) -> bytes:
     """A session store's key, as in its changelog: the end comes first.
 
@@ -62,6 +68,12 @@ def split_session_key(raw: bytes) -> tuple[bytes, int, int]:
     """(key, start, end) of a session store's key."""
     end, start = _SESSION.unpack_from(raw, len(raw) - 16)
     return raw[:-16], start, end
+
+
+def session_time_and_key(entry: tuple[bytes, bytes]) -> tuple[bytes, bytes, int]:
+    """By what Kafka Streams' session stores in memory are sorted: of equal ends the shorter session comes first."""
+    raw = entry[0]
+    return raw[-16:-8], raw[:-16], -int.from_bytes(raw[-8:])
 
 
 def window_end(start: int, size_ms: int) -> int:

@@ -13,6 +13,7 @@ from headrace.state.base import (
     StateStore,
     ValueAndTimestamp,
     no_time,
+    nothing,
     pack_timestamp,
     value_and_timestamp,
     value_only,
@@ -28,7 +29,21 @@ logger = logging.getLogger("headrace")
 
 
 class ReadOnlyKeyValueStore(StateStore[K], Generic[K, V]):
-    """What may be asked of a key-value store. Iterators see the store as it was when they were made."""
+    """What may be asked of a key-value store. Iterators see the store as it was when they were made.
+
+    They are generators: `close()` ends one early, and one that is left alone costs nothing once it is forgotten.
+
+    >>> from headrace.state import memory_store
+    >>> store = memory_store("counts", key=str, value=int)
+    >>> store.put_all([("a", 1), ("b", 2)])
+    >>> for key, count in store.all():
+    ...     store.delete(key)
+    ...     store.put(key + key, count)
+    1
+    2
+    >>> list(store.all())
+    [('aa', 1), ('bb', 2)]
+    """
 
     def __init__(self, name: str, backend: ReadBackend, key: Serde[K], decode: Callable[[bytes], V]) -> None:
         super().__init__(name, key)
@@ -120,12 +135,13 @@ class ReadOnlyKeyValueStore(StateStore[K], Generic[K, V]):
                 low,
                 high,
             )
-            return iter(())
+            return nothing()
         return self._scan(first, None if last is None else last + b"\0", reverse)
 
     def _scan(self, low: bytes | None, high: bytes | None, reverse: bool) -> Iterator[tuple[K, V]]:
         key_from, decode = self._key_from, self._decode
-        return ((key_from(key), decode(raw)) for key, raw in self._backend.range(low, high, reverse))
+        usable, rows = self._is_usable, self._backend.range(low, high, reverse)
+        return ((key_from(key), decode(raw)) for key, raw in rows if usable())
 
 
 class _WritableKeyValueStore(ReadOnlyKeyValueStore[K, V]):
@@ -159,8 +175,20 @@ class _WritableKeyValueStore(ReadOnlyKeyValueStore[K, V]):
 
     def put_all(self, entries: Iterable[tuple[K, V | None]]) -> None:
         """Put each (key, value)."""
-        for key, value in entries:
-            self.put(key, value)
+        log, logged = self._log, []
+        if log is None:
+            for key, value in entries:
+                self.put(key, value)
+            return
+        # All of them first, as Kafka Streams does: what a store of a limited size drops meanwhile is logged before.
+        self._log = lambda *change: logged.append(change)
+        try:
+            for key, value in entries:
+                self.put(key, value)
+        finally:
+            self._log = log
+            for change in logged:
+                log(*change)
 
     def delete(self, key: K) -> V | None:
         """Remove a key; returns the value it had.

@@ -81,7 +81,12 @@ class LocalState:
         def log(key: bytes, value: bytes | None, timestamp: int) -> None:
             pending[key] = (value, timestamp)
 
-        return log
+        def log_in_order(key: bytes, value: bytes | None, timestamp: int) -> None:
+            # A store that is filled from these records must know which key was written last.
+            pending.pop(key, None)
+            pending[key] = (value, timestamp)
+
+        return log_in_order if self._specs[name].max_entries else log
 
     def store(
         self, name: str, *, key: Serde[Any], value: Serde[Any], now: Callable[[], int] = no_time

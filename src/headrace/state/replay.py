@@ -10,6 +10,7 @@ from headrace.state.backend import Backend
 from headrace.state.base import Changelog, pack_timestamp
 from headrace.state.expiry import ExpiringRows
 from headrace.state.key_schema import split_session_key, split_window_key
+from headrace.state.lru import LruRows
 from headrace.state.segments import Segments
 from headrace.topology.stores import StoreSpec
 
@@ -42,8 +43,12 @@ def replay_timestamped_key_value(backend: Backend) -> Changelog:
     return apply
 
 
-def replay_window(segments: Segments, *, timestamped: bool) -> Changelog:
+def replay_window(
+    segments: Segments, *, timestamped: bool, duplicates: bool = False, by_time: bool = False
+) -> Changelog:
     """For window stores; what has expired is dropped."""
+    if duplicates and not by_time:
+        return _replay_duplicates(segments, timestamped)
     marks = segments.marks
 
     def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
@@ -57,12 +62,27 @@ def replay_window(segments: Segments, *, timestamped: bool) -> Changelog:
     return apply
 
 
-def replay_session(segments: Segments) -> Changelog:
+def _replay_duplicates(segments: Segments, timestamped: bool) -> Changelog:
+    """Null deletes nothing in a store with duplicates, so it is no sign of the time either."""
+    put, marks = replay_window(segments, timestamped=timestamped), segments.marks
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        if value is None:
+            marks.sequence = max(marks.sequence, split_window_key(key)[2])
+        else:
+            put(key, value, timestamp)
+
+    return apply
+
+
+def replay_session(segments: Segments, *, by_time: bool = False) -> Changelog:
     """For session stores; what has expired is dropped."""
+    marks = segments.marks
 
     def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
         _, _, end = split_session_key(key)
-        segments.put(key, end, value)
+        if value is not None or not by_time or end <= marks.stream_time:
+            segments.put(key, end, value)
 
     return apply
 
@@ -71,6 +91,8 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
     """The function that applies one changelog record to the backend of this store; it needs no serde."""
     if spec.ttl_ms:
         return replay_timestamped_key_value(ExpiringRows(backend))
+    if spec.max_entries:
+        backend = LruRows(backend, spec.max_entries)
     match spec.kind:
         case "key_value":
             return replay_key_value(backend)
@@ -78,9 +100,14 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
             return replay_timestamped_key_value(backend)
         case "window" | "timestamped_window":
             segments = Segments(backend, spec.retention_ms)
-            return replay_window(segments, timestamped=spec.kind == "timestamped_window")
+            return replay_window(
+                segments,
+                timestamped=spec.kind == "timestamped_window",
+                duplicates=spec.retain_duplicates,
+                by_time=not spec.persistent,
+            )
         case "session":
-            return replay_session(Segments(backend, spec.retention_ms))
+            return replay_session(Segments(backend, spec.retention_ms), by_time=not spec.persistent)
 
 
 def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:
@@ -89,6 +116,8 @@ def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:
     timestamped = spec.kind == "timestamped_key_value" or spec.ttl_ms > 0
     if spec.ttl_ms:
         backend = ExpiringRows(backend)
+    if spec.max_entries:
+        backend = LruRows(backend, spec.max_entries)
 
     def apply_many(
         keys: Sequence[bytes | None], values: Sequence[bytes | None], timestamps: Sequence[int]

@@ -85,7 +85,7 @@ class Segments(ReadSegments):
         """Set (or, with None, delete) an entry, unless its segment has expired; moves stream time on."""
         marks = self.marks
         if timestamp > marks.stream_time:
-            self._advance(timestamp)
+            self.advance(timestamp)
         elif timestamp < 0:
             raise StoreError(f"a window cannot be at a negative time, got {timestamp}")
         segment = timestamp // self.interval
@@ -102,7 +102,8 @@ class Segments(ReadSegments):
         nothing = NoBackend(reason)
         self.put_entry, self._delete_entry, self._truncate = nothing.put, nothing.delete, nothing.truncate
 
-    def _advance(self, timestamp: int) -> None:
+    def advance(self, timestamp: int) -> None:
+        """Move stream time on; the segments that are too old then are deleted."""
         self.marks.stream_time = timestamp
         floor = (timestamp - self.retention) // self.interval
         if floor > self.marks.floor:

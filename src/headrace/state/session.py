@@ -9,10 +9,11 @@ from typing import Generic, TypeVar
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
 from headrace.state.backend import Backend, Entry
-from headrace.state.base import Changelog, StateStore, no_time
+from headrace.state.base import Changelog, StateStore, no_time, nothing
 from headrace.state.key_schema import (
     MAX_TIME,
     session_suffix,
+    session_time_and_key,
     split_session_key,
     upper_range,
 )
@@ -28,13 +29,20 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
 
     Sessions that ended longer ago than the retention (behind the newest end that was put) are not found.
     Iterators go by segment (of the end) and then by the bytes of key, end and start; for one key that is the
-    order of the ends.
+    order of the ends. Stores that are not persistent go by the end and then by key, as Kafka Streams' do in memory.
     """
 
     def __init__(
-        self, name: str, segments: ReadSegments, key: Serde[K], decode: Callable[[bytes], V]
+        self,
+        name: str,
+        segments: ReadSegments,
+        key: Serde[K],
+        decode: Callable[[bytes], V],
+        *,
+        by_time: bool = False,
     ) -> None:
         super().__init__(name, key)
+        self._by_time = by_time
         self._segments = segments
         self._decode = decode
 
@@ -65,18 +73,21 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
         newest = segments.marks.stream_time
         first, last = segments.oldest(earliest_end), min(latest_start, newest)
         if last < 0 or first > newest:
-            return iter(())
+            return nothing()
         low = raw_key + session_suffix(first, 0)
         # No session ends after stream time; a higher bound would take in all keys that begin with this one.
         high = raw_key + session_suffix(newest, newest) + b"\0"
         # All keys between two that begin with raw_key begin with it too: the length alone tells them apart.
-        size, decode = len(low), self._decode
+        size, decode, usable = len(low), self._decode, self._is_usable
+        entries = segments.scan(first, newest, low, high, reverse)
+        if self._by_time:
+            entries = iter(sorted(entries, key=session_time_and_key, reverse=reverse))
         return (
             (start, end, decode(value))
-            for raw, value in segments.scan(first, newest, low, high, reverse)
+            for raw, value in entries
             if len(raw) == size
             for _, start, end in (split_session_key(raw),)
-            if start <= last and end >= first
+            if start <= last and end >= first and usable()
         )
 
     def find_sessions_range(
@@ -139,9 +150,12 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
         segments = self._segments
         first, last = segments.oldest(earliest_end), min(latest_start, MAX_TIME)
         if last < 0 or (high is not None and low > high):
-            return iter(())
+            return nothing()
         end = None if high is None else upper_range(high, session_suffix(MAX_TIME, last)) + b"\0"
-        return self._select(segments.scan(first, MAX_TIME, low, end, reverse), low, high, first, last)
+        entries = segments.scan(first, MAX_TIME, low, end, reverse)
+        if self._by_time:
+            entries = iter(sorted(entries, key=session_time_and_key, reverse=reverse))
+        return self._select(entries, low, high, first, last)
 
     def _select(
         self, entries: Iterator[Entry], low: bytes, high: bytes | None, first: int, last: int
@@ -149,6 +163,7 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
         key_from, decode = self._key_from, self._decode
         for raw, value in entries:
             raw_key, start, end = split_session_key(raw)
+            self._is_usable()
             if end >= first and start <= last and low <= raw_key and (high is None or raw_key <= high):
                 yield Windowed(key_from(raw_key), start, end), decode(value)
 
@@ -168,14 +183,15 @@ class SessionStore(ReadOnlySessionStore[K, V]):
         retention_ms: int,
         changelog: Changelog | None = None,
         now: Callable[[], int] = no_time,
+        by_time: bool = False,
     ) -> None:
         segments = Segments(backend, retention_ms)
-        super().__init__(name, segments, key, value.deserialize)
+        super().__init__(name, segments, key, value.deserialize, by_time=by_time)
         self._value_serde = value
         self._encode = value.serialize
         self._log = changelog
         self._now = now
-        self.apply_changelog: Changelog = replay_session(segments)
+        self.apply_changelog: Changelog = replay_session(segments, by_time=by_time)
         """Does what a changelog record says, without logging it."""
 
     def put(self, session: Windowed[K], value: V | None) -> None:
@@ -192,7 +208,13 @@ class SessionStore(ReadOnlySessionStore[K, V]):
         >>> list(store.fetch("a"))
         []
         """
-        self.put_raw(self._raw_key(session.key), session.start, session.end, None)
+        raw_key = self._raw_key(session.key)
+        if self._by_time and session.end > self._segments.marks.stream_time:
+            # Nothing is there. In memory, Kafka Streams does not take this for a sign of the time either.
+            if self._log is not None:
+                self._log(raw_key + session_suffix(session.end, session.start), None, self._now())
+            return
+        self.put_raw(raw_key, session.start, session.end, None)
 
     def put_raw(self, raw_key: bytes, start: int, end: int, value: V | None) -> None:
         """Set (or, with None, remove) the session of a key from `encode_key`."""

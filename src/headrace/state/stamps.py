@@ -100,4 +100,4 @@ def decode_held(raw: bytes | None) -> Held:
 def layout(spec: StoreSpec) -> str:
     """What must not change for stored entries to stay readable; else the store is filled anew."""
     whole = f"{spec.kind}/{spec.retention_ms}/{spec.retain_duplicates}"
-    return f"{whole}/ttl" if spec.ttl_ms else whole
+    return whole + ("/ttl" if spec.ttl_ms else "") + ("/lru" if spec.max_entries else "")

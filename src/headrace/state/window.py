@@ -44,13 +44,16 @@ class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
         timestamped: bool,
         changelog: Changelog | None,
         now: Callable[[], int],
+        by_time: bool,
     ) -> None:
         segments = Segments(backend, retention_ms)
-        super().__init__(name, segments, key, decode, window_size_ms)
+        super().__init__(name, segments, key, decode, window_size_ms, by_time=by_time)
         self._duplicates = retain_duplicates
         self._log = changelog
         self._now = now
-        self.apply_changelog: Changelog = replay_window(segments, timestamped=timestamped)
+        self.apply_changelog: Changelog = replay_window(
+            segments, timestamped=timestamped, duplicates=retain_duplicates, by_time=by_time
+        )
         """Does what a changelog record says, without logging it."""
 
     def _write(
@@ -71,6 +74,8 @@ class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
                 segments.put_entry(segment_prefix(segment) + raw, stored)
         elif stored is not None or not self._duplicates:
             segments.put(raw, start, stored)
+        elif self._by_time and start > marks.stream_time:
+            segments.advance(start)
         if self._log is not None:
             self._log(raw, logged, self._now() if time is None else time)
 
@@ -90,10 +95,12 @@ class WindowStore(_WritableWindowStore[K, V]):
         retain_duplicates: bool = False,
         changelog: Changelog | None = None,
         now: Callable[[], int] = no_time,
+        by_time: bool = False,
     ) -> None:
         super().__init__(
             name, backend, key, value.deserialize, retention_ms=retention_ms, window_size_ms=window_size_ms,
             retain_duplicates=retain_duplicates, timestamped=False, changelog=changelog, now=now,
+            by_time=by_time,
         )  # fmt: skip
         self._value_serde = value
         self._encode = value.serialize
@@ -137,11 +144,13 @@ class TimestampedWindowStore(_WritableWindowStore[K, ValueAndTimestamp[V]]):
         retain_duplicates: bool = False,
         changelog: Changelog | None = None,
         now: Callable[[], int] = no_time,
+        by_time: bool = False,
     ) -> None:
         super().__init__(
             name, backend, key, value_and_timestamp(value.deserialize), retention_ms=retention_ms,
             window_size_ms=window_size_ms, retain_duplicates=retain_duplicates, timestamped=True,
             changelog=changelog, now=now,
+            by_time=by_time,
         )  # fmt: skip
         self._value_serde = value
         self._encode = value.serialize

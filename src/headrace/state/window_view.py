@@ -9,9 +9,7 @@ from typing import Generic, TypeVar, overload
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
 from headrace.state.backend import Entry
-from headrace.state.base import (
-    StateStore,
-)
+from headrace.state.base import StateStore, nothing
 from headrace.state.key_schema import (
     MAX_SEQUENCE,
     MAX_TIME,
@@ -20,6 +18,7 @@ from headrace.state.key_schema import (
     upper_range,
     window_end,
     window_suffix,
+    window_time_and_key,
 )
 from headrace.state.segments import ReadSegments
 
@@ -32,7 +31,7 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
 
     Windows older than the retention (behind the newest window that was put) are not found. Iterators go by
     segment and then by the bytes of the key, as Kafka Streams' persistent stores do; for one key that is the
-    order of time.
+    order of time. Stores that are not persistent go by time and then by key, as Kafka Streams' do in memory.
     """
 
     def __init__(
@@ -42,8 +41,11 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         key: Serde[K],
         decode: Callable[[bytes], V],
         window_size_ms: int,
+        *,
+        by_time: bool = False,
     ) -> None:
         super().__init__(name, key)
+        self._by_time = by_time
         self._segments = segments
         self._decode = decode
         self._size = window_size_ms
@@ -132,15 +134,15 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         # No window starts after stream time; a higher bound would take in all keys that begin with this one.
         first, last = segments.oldest(time_from), min(time_to, segments.marks.stream_time)
         if first > last:
-            return iter(())
+            return nothing()
         low = raw_key + window_suffix(first, 0)
         high = raw_key + window_suffix(last, MAX_SEQUENCE) + b"\0"
         # All keys between two that begin with raw_key begin with it too: the length alone tells them apart.
-        size, decode = len(low), self._decode
+        size, decode, usable = len(low), self._decode, self._is_usable
         return (
             (split_window_key(raw)[1], decode(value))
             for raw, value in segments.scan(first, last, low, high, reverse)
-            if len(raw) == size
+            if len(raw) == size and usable()
         )
 
     def _fetch_range(
@@ -151,9 +153,11 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         segments = self._segments
         first, last = segments.oldest(time_from), min(time_to, MAX_TIME)
         if first > last or (high is not None and low > high):
-            return iter(())
+            return nothing()
         end = None if high is None else upper_range(high, window_suffix(last, MAX_SEQUENCE)) + b"\0"
         entries = segments.scan(first, last, low, end, reverse)
+        if self._by_time:
+            entries = iter(sorted(entries, key=window_time_and_key, reverse=reverse))
         return self._select(entries, low, high, first, last)
 
     def _select(
@@ -162,5 +166,6 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         key_from, decode, window_size = self._key_from, self._decode, self._size
         for raw, value in entries:
             raw_key, start, _ = split_window_key(raw)
+            self._is_usable()
             if first <= start <= last and low <= raw_key and (high is None or raw_key <= high):
                 yield Windowed(key_from(raw_key), start, window_end(start, window_size)), decode(value)

@@ -40,6 +40,8 @@ class StoreSpec:
     """Key-value stores: how long a row lives after its timestamp; 0: for ever."""
     ttl_clock: PunctuationType = PunctuationType.STREAM_TIME
     """What tells how late it is."""
+    max_entries: int = 0
+    """Key-value stores: how many rows there may be (0: any number); the one used longest ago makes room."""
     changelog_topic: str | None = None
     """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
     origin: Origin = field(default=NOWHERE, compare=False)
@@ -51,6 +53,7 @@ def key_value_store(
     key: Any = None,
     value: Any = None,
     timestamped: bool = False,
+    max_entries: int | None = None,
     persistent: bool = True,
     logging: bool = True,
     log_config: Mapping[str, str] | None = None,
@@ -61,12 +64,21 @@ def key_value_store(
 
     With `ttl`, a row is gone when the time of the records that reach the store's processors is more than that after
     the record that it was put with. `ttl_clock=PunctuationType.WALL_CLOCK_TIME` lets the wall clock count as well.
+    With `max_entries` (Kafka Streams' LRU map) the row that was used longest ago makes room for a new one.
 
     >>> key_value_store("seen", key=str, value=int).kind
     'key_value'
     >>> key_value_store("recent", key=str, value=int, ttl=timedelta(hours=1)).ttl_ms
     3600000
+    >>> key_value_store("last", value=str, max_entries=1000).max_entries
+    1000
     """
+    if max_entries is not None and ttl is not None:
+        raise InvalidArgumentError(
+            "rows leave by `max_entries` or by `ttl`, not both: leave one of them out",
+            node=name,
+            origin=caller(),
+        )
     return StoreSpec(
         name,
         "timestamped_key_value" if timestamped else "key_value",
@@ -77,6 +89,7 @@ def key_value_store(
         _pairs(log_config),
         ttl_ms=0 if ttl is None else milliseconds(ttl, "ttl"),
         ttl_clock=ttl_clock,
+        max_entries=check_max_entries(max_entries, name),
         origin=caller(),
     )
 
@@ -149,6 +162,17 @@ def session_store(
         retention_ms=milliseconds(retention, "retention"),
         origin=caller(),
     )
+
+
+def check_max_entries(given: int | None, store: str) -> int:
+    """A number of rows; 0 for no limit."""
+    if given is None:
+        return 0
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise InvalidArgumentError(
+            f"`max_entries` must be a whole number of at least 1, got {given!r}", node=store, origin=caller()
+        )
+    return given
 
 
 def _serde(given: Any) -> Serde[Any] | None:
