@@ -47,6 +47,8 @@ class StreamsConfig:
     """More Spark settings."""
     kafka: Mapping[str, str] = field(default_factory=dict)
     """More settings for every Kafka client."""
+    topology_optimization: str | None = None
+    """What the topology must have been built with, as in `builder.build(optimization="all")`; None: anything."""
     replication_factor: int = -1
     """Of internal topics; -1 takes the broker's default."""
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headrace.config import StreamsConfig
-from headrace.errors import MissingSerdeError
-from headrace.origin import Origin
+from headrace.errors import ConfigError, MissingSerdeError
+from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde, resolve, serde_for
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
+from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
 
 
@@ -51,6 +52,17 @@ def check_serdes(nodes: Iterable[Node], stores: Iterable[StoreSpec], config: Str
             node_serdes(node, config)
     for spec in stores:
         store_serdes(spec, config)
+
+
+def check_optimization(optimizations: frozenset[str], config: StreamsConfig) -> None:
+    """A topology is optimised when it is built: a configuration that says otherwise would mean nothing."""
+    wanted = config.topology_optimization
+    if wanted is not None and optimizations_of(wanted, NOWHERE) != optimizations:
+        built = ",".join(sorted(optimizations)) or "none"
+        raise ConfigError(
+            f'`topology_optimization` is "{wanted}", but the topology was built with "{built}": '
+            f'build it with `builder.build(optimization="{wanted}")`'
+        )
 
 
 def _found(

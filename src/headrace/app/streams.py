@@ -31,7 +31,7 @@ from headrace.errors import (
 from headrace.failpoints import failpoint
 from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog, TopicPartition
-from headrace.resolve import check_serdes
+from headrace.resolve import check_optimization, check_serdes
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.publish import Batch, Committer
@@ -123,6 +123,7 @@ class Streams:
             raise StartError(f"an application starts once; this one is {self._state.value}")
         specs = (*self.topology.stores.values(), *(node.store for node in self.topology.global_stores))
         check_serdes(self.topology.nodes.values(), specs, self.config)
+        check_optimization(self.topology.optimizations, self.config)
         find_java()
         self._become(State.REBALANCING)
         try:

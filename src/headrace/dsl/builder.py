@@ -15,12 +15,13 @@ from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.lower import lower
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
-from headrace.dsl.passes import PASSES
+from headrace.dsl.passes import rewrite
 from headrace.origin import caller
 from headrace.topology.arguments import check_offset_reset, check_store, names_of
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
 from headrace.topology.operators import GlobalTableUpdate
+from headrace.topology.optimization import NO_OPTIMIZATION, Optimization, optimizations_of
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
@@ -277,16 +278,24 @@ class StreamsBuilder:
         self._blueprint.add(StateStore(name=store.name, origin=caller(), store=store))
         return self
 
-    def build(self) -> Topology:
+    def build(self, *, optimization: Optimization = NO_OPTIMIZATION) -> Topology:
         """The topology of everything built so far.
 
-        >>> StreamsBuilder().build()
-        <Topology of 0 nodes in 0 sub-topologies>
+        `optimization` is Kafka Streams' `topology.optimization`: "none", "all", or some of
+        "reuse.ktable.source.topics" (a table's topic is the changelog of its store), "merge.repartition.topics" (one
+        change of the key, one internal topic) and "single.store.self.join" (a stream joined with itself is kept once).
+        The results are the same; names of stores and internal topics, and so the state, may not be.
+
+        >>> builder = StreamsBuilder()
+        >>> by_city = builder.stream("orders", value=str).select_key(lambda key, city: city)
+        >>> table, stream = by_city.group_by_key().count(), by_city.to_table(store="last")
+        >>> len(builder.build().repartition_topics), len(builder.build(optimization="all").repartition_topics)
+        (2, 1)
         """
-        graph = self._blueprint.graph()
-        for run in PASSES:
-            graph = run(graph)
-        return lower(graph)
+        optimizations = optimizations_of(optimization, caller())
+        topology = lower(rewrite(self._blueprint.graph(), optimizations))
+        topology.optimizations = optimizations
+        return topology
 
     def _table_names(
         self,

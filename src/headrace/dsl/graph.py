@@ -15,7 +15,7 @@ from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde
 from headrace.topology.naming import RepartitionNames
 from headrace.topology.nodes import GlobalStoreNode, Partitioner, TimestampExtractor
-from headrace.topology.operators import Operator
+from headrace.topology.operators import Operator, StreamStreamJoin
 from headrace.topology.stores import StoreSpec
 
 
@@ -27,6 +27,8 @@ class LogicalNode:
     priority: int = -1
     name: str
     parents: tuple[int, ...] = ()
+    joined_sources: frozenset[str] = frozenset()
+    """The sources whose topics need the same number of partitions."""
     origin: Origin = field(default=NOWHERE, compare=False)
 
 
@@ -89,10 +91,13 @@ class Operation(LogicalNode):
     reads: tuple[str, ...] = ()
     changes_key: bool = False
     changes_value: bool = False
+    """Streams: what has to be known to let records through one repartition instead of several."""
+    merges: bool = False
+    """Two streams become one."""
+    written: Serde[Any] | None = None
+    """Streams: how the value behind this node is written between sub-topologies; None is the default."""
     keeps_null_keys: bool = False
     """A left join: a record without a key has a result too, so no repartition before it may drop it."""
-    joined_sources: frozenset[str] = frozenset()
-    """The sources whose topics need the same number of partitions."""
     sends_old_values: bool = False
     """A table: something behind it asked for the old values of its rows."""
 
@@ -105,11 +110,12 @@ class StreamJoin(LogicalNode):
     """The names of the two joining nodes."""
     buffers: tuple[str, str]
     """The names of the two nodes that fill the stores."""
-    operators: tuple[Operator, Operator]
+    operators: tuple[StreamStreamJoin, StreamStreamJoin]
     stores: tuple[StoreSpec, StoreSpec]
     shared: StoreSpec | None
     keeps_null_keys: bool
-    joined_sources: frozenset[str]
+    with_itself: bool = False
+    """Both sides are the same stream, which is kept once: the left buffer does for both, and there is no merge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +160,8 @@ class Graph:
     """All nodes by number."""
 
     nodes: dict[int, LogicalNode]
+    names: int = 0
+    """How many numbers names have used up: a pass that makes a node goes on from there."""
 
     def children(self) -> dict[int, list[int]]:
         """The children of every node."""

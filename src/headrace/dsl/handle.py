@@ -50,7 +50,7 @@ class Blueprint:
 
     def graph(self) -> Graph:
         """The graph as it is now."""
-        return Graph(dict(self.nodes))
+        return Graph(dict(self.nodes), self.namer.count)
 
 
 class Handle(Generic[K, V]):

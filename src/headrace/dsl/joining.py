@@ -73,6 +73,7 @@ class Joining(StatelessOperations[K, V]):
             parents=(self._node,),
             origin=caller(),
             operator=operators.StreamGlobalTableJoin(table._node.store.name, on, join, left, with_key),
+            changes_value=True,
             keeps_null_keys=left,
         )
         return self._after(node, value=value)

@@ -289,6 +289,7 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         node_name = self._blueprint.namer.node(prefix) if name is None else name
         check_supplier(supplier, node_name, origin)
         outputs = hints.processor_output(supplier)
+        made = form(value, hinted(outputs[1]))
         node = Operation(
             name=node_name,
             parents=(self._node,),
@@ -296,10 +297,13 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
             operator=operators.Process(supplier, fixed_key),
             stores=tuple(store for store in stores if isinstance(store, StoreSpec)),
             reads=tuple(store for store in stores if isinstance(store, str)),
+            changes_key=not fixed_key,
+            changes_value=True,
+            written=made.internal,
         )
         return self._after(
             node,
             key=self._key if fixed_key else form(key, hinted(outputs[0])),
-            value=form(value, hinted(outputs[1])),
+            value=made,
             rekeyed=not fixed_key,
         )

@@ -92,8 +92,6 @@ class KTable(TableJoinOperations[K, V], TableValueOperations[K, V]):
             parents=(self._node,),
             origin=caller(),
             operator=operators.TableGroupBy(mapper),
-            changes_key=True,
-            changes_value=True,
         )
         number = self._blueprint.add(node)
         send_old_values(self._blueprint, self._node)

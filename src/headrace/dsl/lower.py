@@ -30,7 +30,7 @@ def lower(graph: Graph) -> Topology:
     for node in _in_order(graph):
         _write(node, topology, tuple(graph.nodes[parent].name for parent in node.parents))
     for node in graph.nodes.values():
-        if isinstance(node, Operation | StreamJoin) and node.joined_sources:
+        if node.joined_sources:
             topology.copartition(node.joined_sources)
     return topology
 
@@ -145,6 +145,12 @@ def _(node: Operation, topology: Topology, parents: tuple[str, ...]) -> None:
 
 @_write.register
 def _(node: StreamJoin, topology: Topology, parents: tuple[str, ...]) -> None:
+    if node.with_itself:
+        one, side = node.stores[0], node.operators[0]
+        join = operators.StreamSelfJoin(one.name, side.windows, side.joiner, side.with_key)
+        topology.add_node(ProcessorNode(node.name, join, node.buffers[:1], origin=node.origin))
+        topology.add_state_store(one, (node.buffers[0], node.name))
+        return
     for name, operator, buffer in zip(node.sides, node.operators, node.buffers, strict=True):
         topology.add_node(ProcessorNode(name, operator, (buffer,), origin=node.origin))
     topology.add_node(ProcessorNode(node.name, operators.PassThrough(), node.sides, origin=node.origin))

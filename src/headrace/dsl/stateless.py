@@ -236,17 +236,20 @@ class StatelessOperations(Handle[K, V]):
         <KStream of `KSTREAM-MERGE-0000000002`>
         """
         self._check_same_builder(other._blueprint)
+        value = common(self._value, other._value)
         node = Operation(
             name=self._blueprint.name("KSTREAM-MERGE-", name),
             parents=tuple(dict.fromkeys((self._node, other._node))),
             origin=caller(),
             operator=operators.PassThrough(),
+            merges=True,
+            written=value.internal,
         )
         return self._blueprint.make_stream(
             self._blueprint,
             self._blueprint.add(node),
             key=common(self._key, other._key),
-            value=common(self._value, other._value),
+            value=value,
             sources=self._sources | other._sources,
             rekeyed=self._rekeyed or other._rekeyed,
         )
@@ -269,6 +272,7 @@ class StatelessOperations(Handle[K, V]):
             operator=operator,
             changes_key=rekeyed,
             changes_value=value is not None,
+            written=(value or self._value).internal,
         )
         return self._after(node, key=key, value=value, rekeyed=rekeyed)
 

@@ -110,7 +110,6 @@ class TableValueOperations(TableHandle[K, V]):
             origin=caller(),
             operator=operators.TableMapValues(mapper, with_key, kept.name),
             stores=specs(kept),
-            changes_value=True,
         )
         return self._table(node, kept, MapValuesView(self._view, mapper, with_key), self._sources)
 
@@ -157,7 +156,6 @@ class TableValueOperations(TableHandle[K, V]):
             operator=operators.TableTransformValues(supplier, kept.name),
             stores=(*specs(kept), *(each for each in stores if isinstance(each, StoreSpec))),
             reads=tuple(each for each in stores if isinstance(each, str)),
-            changes_value=True,
         )
         return self._table(node, kept, TransformView(self._view, supplier, own), self._sources)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.failpoints import failpoint
@@ -20,7 +20,7 @@ from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_ch
 from headrace.spark.stopwatch import Stopwatch
 from headrace.state.local import LocalState
 from headrace.state.stamps import TASK_STORE, Accepted, Stamp
-from headrace.task import StreamTask
+from headrace.task import StreamTask, changes_of_topic
 
 if TYPE_CHECKING:
     from headrace.spark.runtime import Runtime
@@ -109,7 +109,12 @@ class HostedTask:
         stamp = None if known is None else Stamp(base.incarnation, known.commit, known.attempt)
         ends = {}
         for spec in self.placement.sub.stores:
-            if spec.logging:
+            if spec.changelog_topic is not None:
+                # A table's own topic is its changelog as far as it has been read.
+                ends[spec.name] = self._end(base.positions, spec.name)
+                if stamp is None and ends[spec.name]:
+                    stamp = Stamp(base.incarnation, 0, "")
+            elif spec.logging:
                 ends[spec.name] = self._end(base.ends, spec.name)
         ends[TASK_STORE] = self._end(base.ends, memory_store(self.id.subtopology))
         return Accepted(stamp, ends)
@@ -123,8 +128,18 @@ class HostedTask:
         topic = self._changelog_topic(store)
         partition = TopicPartition(topic, self.id.partition)
         first = self.runtime.log.earliest([partition])[partition]
-        if max(start, first) < end:
-            yield from self.runtime.log.read({partition: (max(start, first), end)})
+        if max(start, first) >= end:
+            return
+        chunks = self.runtime.log.read({partition: (max(start, first), end)})
+        yield from chunks if (change := self._table_topic(store)) is None else map(change, chunks)
+
+    def _table_topic(self, store: str) -> Callable[[Chunk], Chunk] | None:
+        """For a store whose changelog is its table's topic: what makes changes of the topic's records."""
+        for spec in self.placement.sub.stores:
+            if spec.name == store and spec.changelog_topic is not None:
+                source = next(s for s in self.placement.sub.sources if spec.changelog_topic in s.topics)
+                return changes_of_topic(source, spec, self.runtime.config)
+        return None
 
     def _changelog_topic(self, store: str) -> str:
         name = memory_store(self.id.subtopology) if store == TASK_STORE else store

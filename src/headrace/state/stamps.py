@@ -100,4 +100,6 @@ def decode_held(raw: bytes | None) -> Held:
 def layout(spec: StoreSpec) -> str:
     """What must not change for stored entries to stay readable; else the store is filled anew."""
     whole = f"{spec.kind}/{spec.retention_ms}/{spec.retain_duplicates}"
-    return whole + ("/ttl" if spec.ttl_ms else "") + ("/lru" if spec.max_entries else "")
+    # Offsets of one topic say nothing about another.
+    topic = "" if spec.changelog_topic is None else f"/{spec.changelog_topic}"
+    return whole + ("/ttl" if spec.ttl_ms else "") + ("/lru" if spec.max_entries else "") + topic

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config import StreamsConfig
 from headrace.errors import LogError
 from headrace.record import NO_HEADERS, Headers, TaskId
-from headrace.resolve import check_serdes
+from headrace.resolve import check_optimization, check_serdes
 from headrace.state import Backend, Changelog, MemoryBackend, Store
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
@@ -75,6 +75,7 @@ class TopologyTestDriver(StoreGetters):
         global_nodes = topology.global_stores
         specs = (*topology.stores.values(), *(node.store for node in global_nodes))
         check_serdes(topology.nodes.values(), specs, self.config)
+        check_optimization(topology.optimizations, self.config)
         self._disk = None if state_dir is None else _disk(Path(state_dir), specs)
         self._global_stores: dict[str, Store] = {}
         self._global_tasks: dict[str, StreamTask] = {}

@@ -23,8 +23,9 @@ class TopicSerdes:
         self._sources = [node for node in nodes if isinstance(node, SourceNode)]
         self._sinks = [node for node in nodes if isinstance(node, SinkNode)]
         self._changelogs = {
-            spec.changelog_topic or f"{self._prefix}{spec.name}-changelog": spec
+            f"{self._prefix}{spec.name}-changelog": spec
             for spec in topology.stores.values()
+            if spec.changelog_topic is None
         }
 
     def of_input(self, topic: str, key: Any, value: Any) -> SerdePair:

@@ -36,6 +36,8 @@ class Network:
         self._global_stores: dict[str, GlobalStoreNode] = {}
         self._repartition_topics: dict[str, RepartitionTopic] = {}
         self._copartitioned: list[frozenset[str]] = []
+        self.optimizations: frozenset[str] = frozenset()
+        """The rewrites of `topology.optimization` that have been done."""
 
     def add_store(self, store: StoreSpec, processors: Iterable[str], origin: Origin) -> Self:
         """Add a store and connect it to processors."""

@@ -255,6 +255,16 @@ class StreamStreamJoin(Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class StreamSelfJoin(Operator):
+    """A join of a stream with itself, over one store: each record meets those before it on both sides, and itself."""
+
+    store: str
+    windows: JoinWindows
+    joiner: Callable[..., Any]
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableTableJoin(Operator):
     """One side of a join of two tables: its changes meet the rows of the other.
 

@@ -27,7 +27,8 @@ def topology_of(name: str) -> Topology:
     """A scenario's topology, built anew."""
     builder = StreamsBuilder()
     by_hand = SCENARIOS[name](builder)
-    return builder.build() if by_hand is None else by_hand
+    optimization = config_of(name).topology_optimization or "none"
+    return builder.build(optimization=optimization) if by_hand is None else by_hand
 
 
 def config_of(name: str) -> StreamsConfig:

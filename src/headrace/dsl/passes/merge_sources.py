@@ -1,0 +1,56 @@
+"""Streams of the same topics share one source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.dsl.graph import Graph, LogicalNode, StreamSource
+from headrace.errors import InvalidArgumentError, TopicConflictError
+
+
+def merge_sources(graph: Graph) -> Graph:
+    """Two streams of the same topics become one source: the first keeps its name."""
+    first: dict[str, StreamSource] = {}
+    replaced: dict[int, int] = {}
+    renamed: dict[str, str] = {}
+    for node in sorted(graph.nodes.values(), key=lambda node: node.id):
+        if not isinstance(node, StreamSource):
+            continue
+        patterns = () if node.pattern is None else (f"/{node.pattern.pattern}/{node.pattern.flags}",)
+        for topic in (*node.topics, *patterns):
+            main = first.setdefault(topic, node)
+            if main is not node:
+                _check_same(main, node, topic)
+                replaced[node.id] = main.id
+                renamed[node.name] = main.name
+
+    def change(node: LogicalNode) -> LogicalNode:
+        sources = frozenset(renamed.get(source, source) for source in node.joined_sources)
+        return replace(node, parents=_without(node.parents, replaced), joined_sources=sources)
+
+    nodes = {number: change(node) for number, node in graph.nodes.items() if number not in replaced}
+    return replace(graph, nodes=nodes)
+
+
+def _without(parents: tuple[int, ...], replaced: dict[int, int]) -> tuple[int, ...]:
+    # A parent that takes over comes last, as in Kafka Streams.
+    moved = [replaced[parent] for parent in sorted(parents) if parent in replaced]
+    kept = [parent for parent in parents if parent not in replaced]
+    return tuple(dict.fromkeys(kept + moved))
+
+
+def _check_same(main: StreamSource, other: StreamSource, topic: str) -> None:
+    if set(main.topics) != set(other.topics):
+        raise TopicConflictError(
+            f"the topic `{topic}` is already read by `{main.name}`, made at {main.origin}, together with others: "
+            f"read each topic in one `stream` only, and use `merge`",
+            node=other.name,
+            origin=other.origin,
+        )
+    if main.offset_reset != other.offset_reset:
+        raise InvalidArgumentError(
+            f"the topic `{topic}` is read with `offset_reset={main.offset_reset!r}` at {main.origin} and with "
+            f"{other.offset_reset!r} here: say the same in both",
+            node=other.name,
+            origin=other.origin,
+        )
