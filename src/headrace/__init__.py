@@ -28,8 +28,14 @@ from headrace.handlers import ErrorContext, Response, log_and_continue, log_and_
 from headrace.processor import Processor, ProcessorContext, PunctuationType, ValueTransformer
 from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
-from headrace.topology.stores import StoreSpec, key_value_store, session_store, window_store
+from headrace.topology.stores import (
+    StoreSpec,
+    key_value_store,
+    session_store,
+    window_store,
+)
 from headrace.topology.topology import Topology
+from headrace.topology.versioned import versioned_key_value_store
 from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
 
 if TYPE_CHECKING:
@@ -76,6 +82,7 @@ __all__ = [
     "log_and_continue",
     "log_and_fail",
     "session_store",
+    "versioned_key_value_store",
     "window_store",
 ]
 

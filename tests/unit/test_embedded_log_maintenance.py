@@ -87,6 +87,20 @@ def test_compaction_waits_until_it_is_worth_it(log: EmbeddedLog) -> None:
     assert log.maintain().compacted == 21
 
 
+def test_what_is_young_is_not_compacted(log: EmbeddedLog, clock: Clock) -> None:
+    log.create_topic("t", 1, {**COMPACT, "min.compaction.lag.ms": "100", "min.cleanable.dirty.ratio": "0"})
+    for time in (1_000, 1_050, 1_060, 1_100, 1_110):
+        log.append([Outgoing("t", [b"a"], [b"%d" % time], [time])])
+        log.maintain()
+    assert values(log, "t") == [b"1000", b"1050", b"1060", b"1100", b"1110"]
+    log.append([Outgoing("t", [b"a"], [b"1155"], [1_155])])
+    log.maintain()
+    assert values(log, "t") == [b"1050", b"1060", b"1100", b"1110", b"1155"], "by the time of the partition"
+    clock.now = 1_100
+    log.append([Outgoing("t", [b"a"], [b"9000"], [9_000])])
+    assert log.maintain().compacted == 0, "and by the clock: a record from the future changes nothing"
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=9), max_size=9)

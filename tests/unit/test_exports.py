@@ -15,7 +15,7 @@ KGroupedStream KGroupedTable KStream KTable Materialized Processor ProcessorCont
 RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWindowedKStream SessionWindows
 SlidingWindows StoreSpec Streams StreamsBuilder StreamsConfig TaskId TimeWindowedCogroupedKStream TimeWindowedKStream
 TimeWindows Topology ValueTransformer Windowed key_value_store log_and_continue log_and_fail session_store
-window_store
+versioned_key_value_store window_store
 """
 
 

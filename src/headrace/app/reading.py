@@ -59,6 +59,8 @@ class StoreReaders:
         views = [open_view(spec, reader.backend(name), key=key, value=value) for reader in readers]
         if spec.kind in ("key_value", "timestamped_key_value"):
             return KeyValueReads(views, key.serialize, self._lock)
+        if spec.kind == "versioned":
+            return VersionedReads(views, self._lock)
         return SessionReads(views, self._lock) if spec.kind == "session" else WindowReads(views, self._lock)
 
     def close(self) -> None:
@@ -133,6 +135,14 @@ class KeyValueReads(_Reads):
         self, read: Callable[[Any], Iterator[Any]], reverse: bool = False
     ) -> Iterator[tuple[Any, Any]]:
         return merge(*self._rows(read), key=lambda row: self._serialize(row[0]), reverse=reverse)
+
+
+class VersionedReads(_Reads):
+    """A versioned store over all tasks."""
+
+    def get(self, key: Any, as_of: int | None = None) -> Any:
+        """The latest version of a key, or the one that was valid at a time; None when there was none."""
+        return self._first(lambda view: view.get(key, as_of))
 
 
 class WindowReads(_Reads):

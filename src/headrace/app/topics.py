@@ -10,6 +10,7 @@ from headrace.errors import MissingTopicError
 from headrace.log.base import TopicLog
 from headrace.spark.hosted import memory_store
 from headrace.spark.layout import HEAD, Layout, missing_topics
+from headrace.state.key_schema import MAX_TIME
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
@@ -62,8 +63,11 @@ def internal_topics(layout: Layout) -> dict[str, tuple[int, dict[str, str]]]:
 
 
 def changelog_config(spec: StoreSpec) -> dict[str, str]:
-    """Compacted; windows are dropped, too, some time after their retention."""
+    """Compacted; windows are dropped, too, some time after their retention, and versions stay as long as they count."""
     config = {"cleanup.policy": "compact"}
     if spec.kind in ("window", "timestamped_window", "session"):
         config = {"cleanup.policy": "compact,delete", "retention.ms": str(spec.retention_ms + DAY_MS)}
+    if spec.kind == "versioned":
+        # A put out of order must not win over the latest one by compaction before the history is over.
+        config["min.compaction.lag.ms"] = str(min(spec.retention_ms + DAY_MS, MAX_TIME))
     return {**config, "message.timestamp.type": "CreateTime", **dict(spec.log_config)}

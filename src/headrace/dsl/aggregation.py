@@ -47,7 +47,14 @@ class Grouping:
         if self.rekeyed:
             parent = self._repartition(chosen.name)
             sources = frozenset({self.blueprint.nodes[parent].name})
-        node = Operation(name=name, parents=(parent,), origin=caller(), operator=operator, stores=(store,))
+        node = Operation(
+            name=name,
+            parents=(parent,),
+            origin=caller(),
+            operator=operator,
+            stores=(store,),
+            versioned=chosen.is_versioned,
+        )
         return KTable(
             self.blueprint,
             self.blueprint.add(node),

@@ -16,6 +16,7 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.lower import lower
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.dsl.passes import rewrite
+from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology.arguments import check_offset_reset, check_store, names_of
 from headrace.topology.naming import check_name
@@ -250,6 +251,12 @@ class StreamsBuilder:
         chosen, source, processor = self._table_names(topic, key, value, store, name)
         # The topic itself is the changelog.
         spec = replace(chosen.spec("timestamped_key_value"), logging=False, log_config=())
+        if spec.kind == "versioned":
+            raise InvalidArgumentError(
+                "a global table cannot be versioned: leave `history_retention` out, or use `table`",
+                node=processor,
+                origin=origin,
+            )
         table = GlobalStoreNode(
             spec,
             SourceNode(

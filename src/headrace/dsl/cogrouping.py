@@ -96,6 +96,7 @@ class Cogrouping:
                 # The first brings the store, the others read it.
                 stores=() if number else (store,),
                 reads=(store.name,) if number else (),
+                versioned=chosen.is_versioned,
             )
             aggregates.append(blueprint.add(node))
         merge = Operation(

@@ -100,6 +100,8 @@ class Operation(LogicalNode):
     """A left join: a record without a key has a result too, so no repartition before it may drop it."""
     sends_old_values: bool = False
     """A table: something behind it asked for the old values of its rows."""
+    versioned: bool | None = None
+    """A table: whether its store is versioned; None when it has none, and so is what it is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,6 +143,7 @@ class KGroupedTable(Handle[K, V]):
             origin=caller(),
             operator=operator,
             stores=(chosen.spec("timestamped_key_value"),),
+            versioned=chosen.is_versioned,
         )
         return self._make_table(
             blueprint,

@@ -13,6 +13,7 @@ from headrace.origin import Origin, caller
 from headrace.processor import PunctuationType
 from headrace.topology.naming import Namer, check_name
 from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries
+from headrace.topology.versioned import versioned_times
 from headrace.windows import milliseconds
 
 K = TypeVar("K")
@@ -28,6 +29,13 @@ class Materialized(Generic[K, V]):
 
     >>> Materialized("counts", persistent=False).name
     'counts'
+
+    With `history_retention` the store is versioned, and never cached.
+
+    >>> from headrace import StreamsBuilder
+    >>> prices = Materialized[str, float]("prices", history_retention=timedelta(hours=1))
+    >>> StreamsBuilder().table("prices", value=float, store=prices)
+    <KTable of `KTABLE-SOURCE-0000000001`>
     """
 
     name: str | None = None
@@ -45,6 +53,10 @@ class Materialized(Generic[K, V]):
     """What tells how late it is: the records that reach the table and what reads it, or the wall clock as well."""
     max_entries: int | None = field(default=None, kw_only=True)
     """Without windows: how many rows there may be; the one that was used longest ago makes room for a new one."""
+    history_retention: timedelta | None = field(default=None, kw_only=True)
+    """Makes the table versioned (KIP-889): its rows are known as of any time, as far back as this."""
+    segment_interval: timedelta | None = field(default=None, kw_only=True)
+    """Versioned tables: how much history is forgotten at once; by default chosen by the history's length."""
 
 
 Store: TypeAlias = str | Materialized[K, V]
@@ -62,6 +74,11 @@ class StoreChoice:
     value: Form
     origin: Origin
 
+    @property
+    def is_versioned(self) -> bool:
+        """Whether the table's history is kept."""
+        return self.settings.history_retention is not None
+
     def spec(
         self,
         kind: StoreKind,
@@ -72,6 +89,8 @@ class StoreChoice:
     ) -> StoreSpec:
         """The store itself. `ttl_ms` is given where the operation decides how long rows live."""
         settings = self.settings
+        if self.is_versioned:
+            return self._versioned(kind, ttl_ms)
         if ttl_ms is None:
             ttl_ms = self._ttl_ms(kind)
         if ttl_ms and settings.caching:
@@ -126,6 +145,30 @@ class StoreChoice:
             raise self._refused("rows leave by `max_entries` or by `ttl`, not both: leave one of them out")
         return most
 
+    def _versioned(self, kind: StoreKind, ttl_ms: int | None) -> StoreSpec:
+        settings = self.settings
+        if ttl_ms is not None:
+            raise self._refused("what was seen before is not kept in versions: leave `history_retention` out")
+        if kind != "timestamped_key_value":
+            raise self._refused(
+                "windows and sessions are not versioned: use `retention` for them, not `history_retention`"
+            )
+        assert settings.history_retention is not None
+        retention_ms, interval_ms = versioned_times(settings.history_retention, settings.segment_interval)
+        # No caching, whatever was said: Kafka Streams has none for versioned stores either.
+        return StoreSpec(
+            self.name,
+            "versioned",
+            self.key.serde,
+            self.value.internal,
+            settings.persistent,
+            settings.logging,
+            tuple(sorted(settings.log_config.items())),
+            retention_ms=retention_ms,
+            segment_interval_ms=interval_ms,
+            origin=self.origin,
+        )
+
 
 def choose_store(
     store: str | Materialized[K, V] | None, namer: Namer, prefix: str, *, key: Form, value: Form
@@ -135,6 +178,7 @@ def choose_store(
     settings: Materialized[Any, Any] = store if isinstance(store, Materialized) else Materialized(store)
     if settings.name is not None:
         check_name(settings.name, "store", origin)
+    _check_versioned(settings, origin)
     return StoreChoice(
         settings.name or namer.store(prefix),
         settings.name is not None,
@@ -143,3 +187,25 @@ def choose_store(
         form(settings.value, value),
         origin,
     )
+
+
+def _check_versioned(settings: Materialized[Any, Any], origin: Origin) -> None:
+    """A versioned store has a name and a history."""
+    problem = None
+    if settings.history_retention is None:
+        if settings.segment_interval is not None:
+            problem = "`segment_interval` is for versioned tables: set `history_retention`, too"
+    elif settings.retention is not None:
+        problem = (
+            "`retention` is for windows and `history_retention` for versioned tables: leave one of them out"
+        )
+    elif settings.ttl is not None or settings.max_entries is not None:
+        problem = (
+            "of a versioned table the history is limited, not the rows: leave `ttl` and `max_entries` out"
+        )
+    elif settings.name is None:
+        problem = (
+            'a versioned table needs a store with a name: `Materialized("prices", history_retention=...)`'
+        )
+    if problem is not None:
+        raise InvalidArgumentError(problem, node=settings.name, origin=origin)

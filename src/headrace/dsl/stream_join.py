@@ -123,9 +123,11 @@ def _spec(
 def _check_store(store: Materialized[Any, Any]) -> None:
     if store.name is not None:
         check_name(store.name, "store", caller())
-    if store.retention is not None or store.caching:
+    for setting in ("retention", "caching", "history_retention", "segment_interval"):
+        if not getattr(store, setting):
+            continue
         raise InvalidArgumentError(
-            f"`{'caching' if store.retention is None else 'retention'}` is not for joins: a join keeps its records "
+            f"`{setting}` is not for joins: a join keeps its records "
             f"for the size of its windows and their grace, and never caches",
             node=store.name,
             origin=caller(),

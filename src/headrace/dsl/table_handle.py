@@ -28,6 +28,9 @@ class OptionalStore:
     value: Form
     chosen: StoreChoice | None = None
 
+    versioned: bool | None = None
+    """None: there is nothing of a store at all, and the table is what it is made of."""
+
     @property
     def name(self) -> str | None:
         return None if self.chosen is None else self.chosen.name
@@ -77,7 +80,9 @@ class TableHandle(Handle[K, V]):
         if store is None:
             return OptionalStore(key, value)
         chosen = choose_store(store, self._blueprint.namer, prefix, key=key, value=value)
-        return OptionalStore(chosen.key, chosen.value, chosen if chosen.queryable else None)
+        return OptionalStore(
+            chosen.key, chosen.value, chosen if chosen.queryable else None, chosen.is_versioned
+        )
 
     def _table(
         self, node: Operation, kept: OptionalStore, rows: TableView, sources: frozenset[str]

@@ -202,6 +202,7 @@ class TableJoinOperations(TableHandle[K, V]):
             origin=caller(),
             operator=operators.TableJoinMerge(kept.name),
             stores=specs(kept),
+            versioned=kept.chosen is not None and kept.chosen.is_versioned,
             joined_sources=sources,
         )
         return self._table(

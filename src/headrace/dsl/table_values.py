@@ -110,6 +110,7 @@ class TableValueOperations(TableHandle[K, V]):
             origin=caller(),
             operator=operators.TableMapValues(mapper, with_key, kept.name),
             stores=specs(kept),
+            versioned=kept.versioned,
         )
         return self._table(node, kept, MapValuesView(self._view, mapper, with_key), self._sources)
 
@@ -145,7 +146,11 @@ class TableValueOperations(TableHandle[K, V]):
             kept = self._optional_store(settings, "", kept.key, kept.value)
         else:
             # Unlike elsewhere, a store without a name uses up no number.
-            kept = OptionalStore(form(settings.key, kept.key), form(settings.value, kept.value))
+            kept = OptionalStore(
+                form(settings.key, kept.key),
+                form(settings.value, kept.value),
+                versioned=None if store is None else False,
+            )
         node_name = self._blueprint.name("KTABLE-TRANSFORMVALUES-", name)
         check_supplier(supplier, node_name, origin)
         own = tuple(each.name if isinstance(each, StoreSpec) else each for each in stores)
@@ -156,6 +161,7 @@ class TableValueOperations(TableHandle[K, V]):
             operator=operators.TableTransformValues(supplier, kept.name),
             stores=(*specs(kept), *(each for each in stores if isinstance(each, StoreSpec))),
             reads=tuple(each for each in stores if isinstance(each, str)),
+            versioned=kept.versioned,
         )
         return self._table(node, kept, TransformView(self._view, supplier, own), self._sources)
 
@@ -175,6 +181,7 @@ class TableValueOperations(TableHandle[K, V]):
             origin=caller(),
             operator=operators.TableFilter(predicate, negate, kept.name),
             stores=specs(kept),
+            versioned=kept.versioned,
             # Of a table that is in a store anyway, to send no tombstone for a row that was not there before either.
             sends_old_values=send_old_values(self._blueprint, self._node, force=False),
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.versions import writer
 from headrace.record import Headers
 from headrace.topology.operators import StreamAggregate, StreamReduce
 
@@ -15,8 +16,9 @@ def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
     """A result of None deletes the row, and the next value starts from the initial one."""
     initializer, aggregator = operator.initializer, operator.aggregator
     store = ctx.store(operator.store)
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
-    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, ctx.forward)
+    failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None or value is None:
@@ -48,8 +50,9 @@ def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
     """The first value is the result as it is; a result of None deletes the row, and the next value is a first one."""
     reducer = operator.reducer
     store = ctx.store(operator.store)
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
-    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, ctx.forward)
+    failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if key is None or value is None:

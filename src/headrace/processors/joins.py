@@ -7,15 +7,24 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.processors.views import Lookup, lookup, rows_of
+from headrace.processors.views import AsOf, Lookup, lookup, rows_of
 from headrace.record import Headers
 from headrace.topology.operators import StreamGlobalTableJoin, StreamTableJoin
 
 
 @implements(StreamTableJoin)
 def stream_table_join(operator: StreamTableJoin, ctx: NodeContext) -> Process:
-    """The table's row of the same key, as it is now."""
-    return _join(ctx, lookup(operator.table, ctx), None, operator)
+    """The table's row of the same key, as it is now; of a versioned table, as of the record's time."""
+    as_of = AsOf()
+    process = _join(ctx, lookup(operator.table, ctx, as_of), None, operator)
+    if not as_of.used:
+        return process
+
+    def at_its_time(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        as_of.time = timestamp
+        process(key, value, timestamp, headers)
+
+    return at_its_time
 
 
 @implements(StreamGlobalTableJoin)

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.versions import skip_late, writer
 from headrace.record import Headers
 from headrace.topology.operators import TableAggregate, TableGroupBy, TableReduce
 
@@ -35,7 +36,7 @@ def table_group_by(operator: TableGroupBy, ctx: NodeContext) -> Process:
         if added:
             forward(new_key, (new_value, None, latest), timestamp, headers)
 
-    return process
+    return skip_late(process) if operator.versioned else process
 
 
 @implements(TableReduce)
@@ -43,8 +44,9 @@ def table_reduce(operator: TableReduce, ctx: NodeContext) -> Process:
     """The first value of a group is the result as it is. Only what is combined with a result takes its time over."""
     adder, subtractor = operator.adder, operator.subtractor
     store = ctx.store(operator.store)
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
-    forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, ctx.forward)
+    failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         added, removed, _ = change
@@ -76,8 +78,9 @@ def table_aggregate(operator: TableAggregate, ctx: NodeContext) -> Process:
     """A group that has nothing yet, or nothing any more, starts from the initial value when a row comes in."""
     initializer, adder, subtractor = operator.initializer, operator.adder, operator.subtractor
     store = ctx.store(operator.store)
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
-    forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, ctx.forward)
+    failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         added, removed, _ = change

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.versions import skip_late, writer
 from headrace.processors.views import lookup
 from headrace.record import Headers
 from headrace.topology.operators import TableJoinMerge, TableTableJoin
@@ -49,7 +50,7 @@ def table_table_join(operator: TableTableJoin, ctx: NodeContext) -> Process:
             return
         forward(key, (new_result, old_result, latest), newest, headers)
 
-    return process
+    return skip_late(process) if operator.versioned else process
 
 
 @implements(TableJoinMerge)
@@ -65,15 +66,16 @@ def table_join_merge(operator: TableJoinMerge, ctx: NodeContext) -> Process:
         return passing
 
     store = ctx.store(operator.store)
-    encode_key, put = store.encode_key, store.put_raw
+    encode_key = store.encode_key
+    put, forward = writer(store, forward)
 
     def keeping(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
-        new, old, latest = change
+        new, old, _ = change
         try:
             put(encode_key(key), new, timestamp)
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(key, (new, old if sends_old_values else None, latest), timestamp, headers)
+        forward(key, (new, old if sends_old_values else None, True), timestamp, headers)
 
     return keeping

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
 from headrace.processors.transformers import transformer
+from headrace.processors.versions import writer
 from headrace.record import Headers
 from headrace.topology.operators import TableFilter, TableMapValues, TableTransformValues
 
@@ -20,7 +21,7 @@ def table_filter(operator: TableFilter, ctx: NodeContext) -> Process:
     def passed(key: Any, value: Any) -> Any:
         return None if bool(predicate(key, value)) is negate else value
 
-    return _rows(ctx, passed, operator.store, skips_absent=ctx.sends_old_values)
+    return _rows(ctx, passed, operator.store, skips_absent=ctx.sends_old_values and not operator.versioned)
 
 
 @implements(TableMapValues)
@@ -38,6 +39,8 @@ def table_transform_values(operator: TableTransformValues, ctx: NodeContext) -> 
     transform = transformer(operator.supplier, ctx, of_record=True)
     forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
     store, moment = None if operator.store is None else ctx.store(operator.store), ctx.task.moment
+    if store is not None:
+        put, forward = writer(store, forward)
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old, latest = change
@@ -50,7 +53,8 @@ def table_transform_values(operator: TableTransformValues, ctx: NodeContext) -> 
                 raw_key = store.encode_key(key)
                 found = store.get_raw(raw_key) if sends_old_values else None
                 old = None if found is None else found[0]
-                store.put_raw(raw_key, new, timestamp)
+                put(raw_key, new, timestamp)
+                latest = True
         except Exception as error:
             failed(error, timestamp, headers)
             return
@@ -80,10 +84,11 @@ def _rows(
 
     if store is None:
         return passing
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, forward)
 
     def keeping(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
-        new, old, latest = change[0], None, change[2]
+        new, old = change[0], None
         try:
             new = None if new is None else change_value(key, new)
             raw_key = encode_key(key)
@@ -96,6 +101,6 @@ def _rows(
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        forward(key, (new, old, latest), timestamp, headers)
+        forward(key, (new, old, True), timestamp, headers)
 
     return keeping

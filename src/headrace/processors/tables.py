@@ -6,13 +6,17 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.versions import writer
 from headrace.record import Headers
 from headrace.topology.operators import GlobalTableUpdate, TableSource, TableToStream
 
 
 @implements(TableSource)
 def table_source(operator: TableSource, ctx: NodeContext) -> Process:
-    """An out-of-order update is applied all the same: the order of the topic decides. Equal values are sent again."""
+    """An out-of-order update is applied all the same: the order of the topic decides. Equal values are sent again.
+
+    In a versioned store it finds its place in time instead, and is not the latest.
+    """
     forward, failed, drop = ctx.forward, ctx.failed, ctx.drop
     if operator.store is None:
 
@@ -25,7 +29,8 @@ def table_source(operator: TableSource, ctx: NodeContext) -> Process:
         return pass_on
 
     store = ctx.store(operator.store)
-    encode_key, get, put = store.encode_key, store.get_raw, store.put_raw
+    encode_key, get = store.encode_key, store.get_raw
+    put, forward = writer(store, forward)
     sends_old_values = ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:

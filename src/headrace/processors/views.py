@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext
 from headrace.processors.transformers import Transform, transformer
+from headrace.processors.versions import is_versioned
 from headrace.topology.views import FilterView, JoinView, MapValuesView, StoreView, TableView, TransformView
 
 Row: TypeAlias = tuple[Any, int]
@@ -15,18 +16,36 @@ Row: TypeAlias = tuple[Any, int]
 Lookup: TypeAlias = Callable[[Any], Row | None]
 
 
-def lookup(view: TableView, ctx: NodeContext) -> Lookup:
-    """The function that finds a row by its key. Callbacks of users run inside it."""
+class AsOf:
+    """The time as of which rows of versioned tables are looked up; whoever looks sets it before."""
+
+    __slots__ = ("time", "used")
+
+    def __init__(self) -> None:
+        self.time = -1
+        self.used = False
+        """Whether there is a versioned table that asks for the time."""
+
+
+def lookup(view: TableView, ctx: NodeContext, as_of: AsOf | None = None) -> Lookup:
+    """The function that finds a row by its key. Callbacks of users run inside it.
+
+    With `as_of`, the rows of versioned tables are those of that time, otherwise the latest ones.
+    """
     match view:
         case StoreView(store):
-            return rows_of(ctx.store(store))
+            found = ctx.store(store)
+            if as_of is not None and is_versioned(found):
+                return _as_of(found, as_of)
+            return rows_of(found)
         case FilterView(table, predicate, negate):
-            return _filtered(lookup(table, ctx), predicate, negate)
+            return _filtered(lookup(table, ctx, as_of), predicate, negate)
         case MapValuesView(table, mapper, with_key):
-            return _mapped(lookup(table, ctx), mapper, with_key)
+            return _mapped(lookup(table, ctx, as_of), mapper, with_key)
         case TransformView(table, supplier):
-            return _transformed(lookup(table, ctx), transformer(supplier, ctx, of_record=False))
+            return _transformed(lookup(table, ctx, as_of), transformer(supplier, ctx, of_record=False))
         case JoinView():
+            # A join is not versioned, even if both of its sides are.
             return _joined(view, lookup(view.this, ctx), lookup(view.other, ctx))
 
 
@@ -55,6 +74,17 @@ def rows_of(store: Any) -> Lookup:
         return row
 
     return by_key
+
+
+def _as_of(store: Any, as_of: AsOf) -> Lookup:
+    encode_key, get = store.encode_key, store.get_raw_as_of
+    as_of.used = True
+
+    def find(key: Any) -> Row | None:
+        row: Row | None = get(encode_key(key), as_of.time)
+        return row
+
+    return find
 
 
 def _filtered(row_of: Lookup, predicate: Callable[[Any, Any], Any], negate: bool) -> Lookup:

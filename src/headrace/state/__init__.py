@@ -9,6 +9,11 @@ from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, Times
 from headrace.state.memory import MemoryBackend
 from headrace.state.replay import replay
 from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.versioned import (
+    ReadOnlyVersionedKeyValueStore,
+    VersionedKeyValueStore,
+    VersionedRecord,
+)
 from headrace.state.window import TimestampedWindowStore, WindowStore
 from headrace.state.window_view import ReadOnlyWindowStore
 
@@ -21,6 +26,7 @@ __all__ = [
     "ReadBackend",
     "ReadOnlyKeyValueStore",
     "ReadOnlySessionStore",
+    "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
     "SessionStore",
     "StateStore",
@@ -29,6 +35,8 @@ __all__ = [
     "TimestampedKeyValueStore",
     "TimestampedWindowStore",
     "ValueAndTimestamp",
+    "VersionedKeyValueStore",
+    "VersionedRecord",
     "WindowStore",
     "memory_store",
     "open_store",

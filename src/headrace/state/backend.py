@@ -47,6 +47,10 @@ class ReadBackend(Protocol):
         """The entries with low <= key < high (None: no bound), as they are at the time of the call."""
         ...
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high, found without a look at the others."""
+        ...
+
     def count(self) -> int:
         """About how many entries there are."""
         ...
@@ -60,10 +64,6 @@ class Backend(ReadBackend, Protocol):
     def put_many(self, entries: Iterable[Entry]) -> None: ...
 
     def delete(self, key: bytes, /) -> None: ...
-
-    def first(self, low: bytes, high: bytes) -> bytes | None:
-        """The lowest key with low <= key < high, found without a look at the others."""
-        ...
 
     def truncate(self, floor: int, before: bytes) -> None:
         """Raise `marks.floor`; entries below the key `before` will not be asked for again."""

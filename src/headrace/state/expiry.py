@@ -56,6 +56,11 @@ class ReadRows:
         )
         return ((key[1:], row[8:]) for key, row in entries)
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key of a row with low <= key < high."""
+        found = self._inner.first(_ROW + low, _ROW + high)
+        return None if found is None else found[1:]
+
     def count(self) -> int:
         """How many rows there are: each has one entry in the index."""
         return self._inner.count() // 2
@@ -101,11 +106,6 @@ class ExpiringRows(ReadRows):
         if old is not None:
             self._backend.delete(_ROW + key)
             self._backend.delete(_place(_time.unpack_from(old)[0], key))
-
-    def first(self, low: bytes, high: bytes) -> bytes | None:
-        """The lowest key of a row with low <= key < high."""
-        found = self._backend.first(_ROW + low, _ROW + high)
-        return None if found is None else found[1:]
 
     def truncate(self, floor: int, before: bytes) -> None:
         """Only stores with segments are truncated."""

@@ -20,9 +20,12 @@ from headrace.state.lru import Evicted, LruRows, ReadLruRows
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments
 from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.versioned import ReadOnlyVersionedKeyValueStore, VersionedKeyValueStore
+from headrace.state.versions import ReadVersions
 from headrace.state.window import TimestampedWindowStore, WindowStore
 from headrace.state.window_view import ReadOnlyWindowStore
 from headrace.topology.stores import StoreKind, StoreSpec
+from headrace.topology.versioned import versioned_segment_interval
 
 Store: TypeAlias = (
     KeyValueStore[Any, Any]
@@ -30,9 +33,13 @@ Store: TypeAlias = (
     | WindowStore[Any, Any]
     | TimestampedWindowStore[Any, Any]
     | SessionStore[Any, Any]
+    | VersionedKeyValueStore[Any, Any]
 )
 StoreView: TypeAlias = (
-    ReadOnlyKeyValueStore[Any, Any] | ReadOnlyWindowStore[Any, Any] | ReadOnlySessionStore[Any, Any]
+    ReadOnlyKeyValueStore[Any, Any]
+    | ReadOnlyWindowStore[Any, Any]
+    | ReadOnlySessionStore[Any, Any]
+    | ReadOnlyVersionedKeyValueStore[Any, Any]
 )
 
 
@@ -83,6 +90,16 @@ def open_store(
                 now=now,
                 by_time=not spec.persistent,
             )
+        case "versioned":
+            return VersionedKeyValueStore(
+                spec.name,
+                backend,
+                key,
+                value,
+                retention_ms=spec.retention_ms,
+                segment_interval_ms=spec.segment_interval_ms,
+                changelog=changelog,
+            )
 
 
 def open_view(
@@ -107,6 +124,9 @@ def open_view(
         case "session":
             segments = ReadSegments(backend, spec.retention_ms)
             return ReadOnlySessionStore(spec.name, segments, key, decode, by_time=not spec.persistent)
+        case "versioned":
+            versions = ReadVersions(backend, spec.retention_ms, spec.segment_interval_ms)
+            return ReadOnlyVersionedKeyValueStore(spec.name, versions, key, decode)
 
 
 def _log_evicted(changelog: Changelog | None, now: Callable[[], int]) -> Evicted | None:
@@ -124,6 +144,7 @@ def memory_store(
     value: Any,
     retention_ms: int = 0,
     window_size_ms: int = 0,
+    segment_interval_ms: int | None = None,
     retain_duplicates: bool = False,
     ttl_ms: int = 0,
     max_entries: int = 0,
@@ -148,5 +169,6 @@ def memory_store(
         retain_duplicates=retain_duplicates,
         ttl_ms=ttl_ms,
         max_entries=max_entries,
+        segment_interval_ms=segment_interval_ms or versioned_segment_interval(retention_ms),
     )
     return open_store(spec, MemoryBackend(), changelog, key=key_serde, value=value_serde)

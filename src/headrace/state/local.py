@@ -54,6 +54,10 @@ class LocalState:
         self._pending: dict[str, dict[bytes, tuple[bytes | None, int]]] = {
             name: {} for name, spec in self._specs.items() if spec.logging and spec.changelog_topic is None
         }
+        # Of a versioned store every put counts, of the others the last one of each key.
+        self._every: dict[str, list[tuple[bytes, bytes | None, int]]] = {
+            name: [] for name in self._pending if self._specs[name].kind == "versioned"
+        }
         stale_after_ms = stale_after // timedelta(milliseconds=1)
         self._recoverer = Recoverer(self._disk, self._specs, clock, stale_after_ms)
         self._open_stores: list[Store] = []
@@ -77,6 +81,9 @@ class LocalState:
         pending = self._pending.get(name)
         if pending is None:
             return None
+        if name in self._every:
+            every = self._every[name]
+            return lambda key, value, timestamp: every.append((key, value, timestamp))
 
         def log(key: bytes, value: bytes | None, timestamp: int) -> None:
             pending[key] = (value, timestamp)
@@ -110,12 +117,17 @@ class LocalState:
         return self._recoverer.recover(accepted, read_changelog)
 
     def changes(self) -> dict[str, list[tuple[bytes, bytes | None, int]]]:
-        """The changelog records of this batch by store: (key, value, timestamp), the last of each key."""
-        return {
+        """The changelog records of this batch by store: (key, value, timestamp), the last of each key.
+
+        Of a versioned store they are all there.
+        """
+        found = {
             name: [(key, value, timestamp) for key, (value, timestamp) in pending.items()]
             for name, pending in self._pending.items()
             if pending
         }
+        found.update({name: list(every) for name, every in self._every.items() if every})
+        return found
 
     def commit(self, stamp: Stamp, on: Accepted) -> bool:
         """Write this batch's changes under a stamp; False, and nothing written, when there are none.
@@ -129,7 +141,7 @@ class LocalState:
                 f"the stores in `{self.path}` hold {held.stamp}, so a commit cannot be built on {on.stamp}: "
                 "call `prepare` with it first"
             )
-        if not self._disk.changed() and not any(self._pending.values()):
+        if not self._disk.changed() and not any(self._pending.values()) and not any(self._every.values()):
             self.rollback()
             return False
         after = msgspec.structs.replace(self._recoverer.held(stamp), base=Base(on.stamp, dict(on.ends)))
@@ -160,6 +172,8 @@ class LocalState:
     def _forget(self) -> None:
         for pending in self._pending.values():
             pending.clear()
+        for every in self._every.values():
+            every.clear()
 
 
 __all__ = ["TASK_STORE", "Accepted", "LocalReader", "LocalState", "Recovery", "Stamp"]

@@ -44,6 +44,11 @@ class ReadLruRows:
         last = _BEYOND if high is None else _ROW + high
         return ((key[1:], row[8:]) for key, row in self._rows.range(first, last, reverse))
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        found = self._rows.first(_ROW + low, _ROW + high)
+        return None if found is None else found[1:]
+
     def count(self) -> int:
         """How many rows there are."""
         return _read_head(self._rows)[1]
@@ -91,11 +96,6 @@ class LruRows(ReadLruRows):
             self._backend.delete(_ROW + key)
             self._backend.delete(_PLACE + row[:8])
             self._backend.put(_HEAD, _head.pack(following, count - 1, oldest))
-
-    def first(self, low: bytes, high: bytes) -> bytes | None:
-        """The lowest key with low <= key < high."""
-        found = self._backend.first(_ROW + low, _ROW + high)
-        return None if found is None else found[1:]
 
     def truncate(self, floor: int, before: bytes) -> None:
         """Only stores with segments are truncated."""

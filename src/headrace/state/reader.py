@@ -35,6 +35,10 @@ class TableBackend:
         """The entries with low <= key < high."""
         return self.table.range(low, high, reverse) if self.table.is_there() else iter(())
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        return next((key for key, _ in self.range(low, high)), None)
+
     def count(self) -> int:
         """About how many entries there are."""
         return self.table.count() if self.table.is_there() else 0

@@ -12,6 +12,7 @@ from headrace.state.expiry import ExpiringRows
 from headrace.state.key_schema import split_session_key, split_window_key
 from headrace.state.lru import LruRows
 from headrace.state.segments import Segments
+from headrace.state.versions import Versions
 from headrace.topology.stores import StoreSpec
 
 ReplayMany: TypeAlias = Callable[[Sequence[bytes | None], Sequence[bytes | None], Sequence[int]], int]
@@ -87,6 +88,16 @@ def replay_session(segments: Segments, *, by_time: bool = False) -> Changelog:
     return apply
 
 
+def replay_versioned(versions: Versions) -> Changelog:
+    """For versioned stores: each record is a put at its own time; what has expired is dropped."""
+    put = versions.put
+
+    def apply(key: bytes, value: bytes | None, timestamp: int) -> None:
+        put(key, value, timestamp)
+
+    return apply
+
+
 def replay(spec: StoreSpec, backend: Backend) -> Changelog:
     """The function that applies one changelog record to the backend of this store; it needs no serde."""
     if spec.ttl_ms:
@@ -108,6 +119,8 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
             )
         case "session":
             return replay_session(Segments(backend, spec.retention_ms), by_time=not spec.persistent)
+        case "versioned":
+            return replay_versioned(Versions(backend, spec.retention_ms, spec.segment_interval_ms))
 
 
 def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:

@@ -102,4 +102,6 @@ def layout(spec: StoreSpec) -> str:
     whole = f"{spec.kind}/{spec.retention_ms}/{spec.retain_duplicates}"
     # Offsets of one topic say nothing about another.
     topic = "" if spec.changelog_topic is None else f"/{spec.changelog_topic}"
+    if spec.kind == "versioned":
+        return f"{whole}/{spec.segment_interval_ms}{topic}"
     return whole + ("/ttl" if spec.ttl_ms else "") + ("/lru" if spec.max_entries else "") + topic

@@ -13,6 +13,7 @@ from headrace.state import (
     Store,
     TimestampedKeyValueStore,
     TimestampedWindowStore,
+    VersionedKeyValueStore,
     WindowStore,
 )
 from headrace.testing.stores import plain
@@ -53,6 +54,11 @@ class StoreGetters:
     def get_timestamped_window_store(self, name: str) -> TimestampedWindowStore[Any, Any]:
         """A window store with values and timestamps."""
         found: TimestampedWindowStore[Any, Any] = self._of_kind(name, TimestampedWindowStore)
+        return found
+
+    def get_versioned_key_value_store(self, name: str) -> VersionedKeyValueStore[Any, Any]:
+        """A versioned store: the values of each key over time."""
+        found: VersionedKeyValueStore[Any, Any] = self._of_kind(name, VersionedKeyValueStore)
         return found
 
     def get_session_store(self, name: str) -> SessionStore[Any, Any]:

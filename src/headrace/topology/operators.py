@@ -117,6 +117,8 @@ class TableFilter(Operator):
     predicate: Callable[[Any, Any], Any]
     negate: bool = False
     store: str | None = None
+    versioned: bool = False
+    """The rows come from a versioned table: a deletion out of order has to be told, whatever was there before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ class TableGroupBy(Operator):
     """`mapper(key, value)` gives each row its group and the value to be aggregated there."""
 
     mapper: Callable[[Any, Any], tuple[Any, Any]]
+    versioned: bool = False
+    """The rows come from a versioned table: a change out of order is in no group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +282,8 @@ class TableTableJoin(Operator):
     keeps_other: bool
     reverse: bool = False
     with_key: bool = False
+    versioned: bool = False
+    """This side is a versioned table: a change out of order has no result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from headrace.serdes.base import Serde
 from headrace.windows import milliseconds
 
 StoreKind: TypeAlias = Literal[
-    "key_value", "timestamped_key_value", "window", "timestamped_window", "session"
+    "key_value", "timestamped_key_value", "window", "timestamped_window", "session", "versioned"
 ]
 
 
@@ -32,7 +32,7 @@ class StoreSpec:
     log_config: tuple[tuple[str, str], ...] = ()
     caching: bool = False
     retention_ms: int = 0
-    """Windows and sessions: how long a window is kept, in stream time."""
+    """Windows and sessions: how long a window is kept, in stream time. Versioned stores: how far the history goes."""
     window_size_ms: int = 0
     """Time windows: the size, needed to know a window's end."""
     retain_duplicates: bool = False
@@ -42,6 +42,8 @@ class StoreSpec:
     """What tells how late it is."""
     max_entries: int = 0
     """Key-value stores: how many rows there may be (0: any number); the one used longest ago makes room."""
+    segment_interval_ms: int = 0
+    """Versioned stores: how much time is forgotten at once."""
     changelog_topic: str | None = None
     """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
     origin: Origin = field(default=NOWHERE, compare=False)

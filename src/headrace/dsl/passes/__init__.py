@@ -11,6 +11,7 @@ from headrace.dsl.passes.merge_repartitions import merge_repartitions
 from headrace.dsl.passes.merge_sources import merge_sources
 from headrace.dsl.passes.reuse_table_topics import reuse_table_topics
 from headrace.dsl.passes.single_store_self_join import single_store_self_join
+from headrace.dsl.passes.tell_versioned import tell_versioned
 from headrace.topology.optimization import (
     MERGE_REPARTITION_TOPICS,
     REUSE_KTABLE_SOURCE_TOPICS,
@@ -24,6 +25,7 @@ PASSES: tuple[tuple[Pass, str | None], ...] = (
     (merge_repartitions, MERGE_REPARTITION_TOPICS),
     (single_store_self_join, SINGLE_STORE_SELF_JOIN),
     (keep_null_keys, None),
+    (tell_versioned, None),
 )
 """In this order; those with a name are done only where `topology.optimization` has it."""
 

@@ -16,7 +16,12 @@ from headrace.log.embedded.environment import Environment
 _STATE = struct.Struct("<qqqq")
 _PLACE = struct.Struct(">II")
 _POLICIES = ({"delete"}, {"compact"}, {"compact", "delete"})
-_NUMBERS = {"retention.ms": "-1", "delete.retention.ms": "86400000", "min.cleanable.dirty.ratio": "0.5"}
+_NUMBERS = {
+    "retention.ms": "-1",
+    "delete.retention.ms": "86400000",
+    "min.cleanable.dirty.ratio": "0.5",
+    "min.compaction.lag.ms": "0",
+}
 
 
 class Topic(msgspec.Struct, frozen=True):

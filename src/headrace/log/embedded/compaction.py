@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 
 from headrace.log.embedded import catalog
-from headrace.log.embedded.catalog import Topic
+from headrace.log.embedded.catalog import PartitionState, Topic
 from headrace.log.embedded.entries import (
     MAX_BYTES,
     MAX_ROWS,
@@ -36,13 +36,15 @@ def compact(
     """Drop what a newer record of the same key has replaced, and tombstones whose time is over.
 
     As in Kafka it waits until `min.cleanable.dirty.ratio` of the records are new, and a tombstone stays for
-    `delete.retention.ms` after its first compaction, so that readers under way see it.
+    `delete.retention.ms` after its first compaction, so that readers under way see it. What is not older than
+    `min.compaction.lag.ms`, by the clock and by the partition's own time, is left as it is.
     """
     with environment.read() as txn:
         state = catalog.state(txn, environment, topic, partition)
+    state.end = _cleanable(environment, topic, partition, state, now)
     ratio = topic.number("min.cleanable.dirty.ratio")
     dropped = 0
-    while state.cleaned < state.end and _dirty(environment, topic, partition, state.cleaned) >= ratio:
+    while state.cleaned < state.end and _dirty(environment, topic, partition, state) >= ratio:
         latest: dict[bytes, int] = {}
         clean_to = state.cleaned
         for base, entry in _entries(environment, topic, partition, state.cleaned, state.end):
@@ -67,13 +69,35 @@ def compact(
     return dropped
 
 
-def _dirty(environment: Environment, topic: Topic, partition: int, cleaned: int) -> float:
+def _cleanable(
+    environment: Environment, topic: Topic, partition: int, state: PartitionState, now: int
+) -> int:
+    """Where the records begin that are too young to be compacted; as in Kafka nothing after them is, either."""
+    lag = topic.number("min.compaction.lag.ms")
+    if lag <= 0:
+        return state.end
+    limit = min(now, state.max_timestamp) - lag
+    start = state.cleaned
+    while start < state.end:
+        with environment.read(buffers=True) as txn:
+            entries, after = block(txn, environment, topic, partition, start, state.end)
+        for base, entry in entries:
+            if parse_head(entry).max_timestamp >= limit:
+                return max(base, state.cleaned)
+        start = after
+    return state.end
+
+
+def _dirty(environment: Environment, topic: Topic, partition: int, state: PartitionState) -> float:
     clean = dirty = 0
     with environment.read(buffers=True) as txn, txn.cursor(db=environment.entries) as cursor:
         found = cursor.set_range(catalog.state_key(topic.id, partition))
         while found and bytes(cursor.key()[:8]) == catalog.state_key(topic.id, partition):
             count = parse_head(cursor.value()).count
-            if int.from_bytes(cursor.key()[8:], "big") < cleaned:
+            base = int.from_bytes(cursor.key()[8:], "big")
+            if base >= state.end:
+                break
+            if base < state.cleaned:
                 clean += count
             else:
                 dirty += count
