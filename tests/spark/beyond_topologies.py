@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from headrace import StreamsBuilder, Topology
 from tests.spark.topologies import letter, ms
 
@@ -21,4 +23,38 @@ def duplicates_by_id() -> Topology:
     once = builder.stream("in", value=str).deduplicate(within=ms(25), id=letter, store="by-id")
     once.to("by-id")
     once.group_by_key().count(store="counts").to_stream().to("counts", value=int)
+    return builder.build()
+
+
+async def _slowly(key: str, value: str) -> str:
+    """Longer for some than for others, so that answers come in another order than the questions."""
+    await asyncio.sleep(int(value[1:]) % 7 / 1000)
+    return f"{key}-{value}"
+
+
+def calls() -> Topology:
+    """Calls in front of a count, which records that made none are joined with."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in", value=str)
+    answers = stream.map_values_async(_slowly, with_key=True, concurrency=5, name="ask")
+    answers.to("answers")
+    table = answers.group_by_key().count(store="counts")
+    stream.join(table, join=lambda value, count: f"{value}/{count}").to("joined", value=str)
+    answers.map_values_async(_slowly_again, concurrency=3).to("again")
+    return builder.build()
+
+
+async def _slowly_again(value: str) -> str:
+    await asyncio.sleep(len(value) % 3 / 1000)
+    return value.upper()
+
+
+async def _refuses(value: str) -> str:
+    await asyncio.sleep(0)
+    raise ValueError(f"no answer for {value}")
+
+
+def failing_calls() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).map_values_async(_refuses, name="ask").to("out")
     return builder.build()

@@ -79,6 +79,18 @@ assert_type(orders.peek(lambda key, order: print(order.user)), KStream[str, Orde
 assert_type(orders.merge(builder.stream("orders", value=Order)), KStream[str, Order])
 assert_type(orders.deduplicate(within=minute), KStream[str, Order])
 assert_type(orders.deduplicate(within=minute, id=lambda key, order: order.amount), KStream[str, Order])
+
+
+async def rating(order: Order) -> Point:
+    return Point(1)
+
+
+async def rating_of(key: str, order: Order) -> float:
+    return 1.0
+
+
+assert_type(orders.map_values_async(rating), KStream[str, Point])
+assert_type(orders.map_values_async(rating_of, with_key=True, concurrency=4), KStream[str, float])
 assert_type(orders.repartition(partitions=3), KStream[str, Order])
 assert_type(orders.branch(lambda key, order: True), tuple[KStream[str, Order], ...])
 assert_type(orders.split().default_branch(), dict[str, KStream[str, Order]])

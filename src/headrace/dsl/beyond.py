@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.dsl import hints
 from headrace.dsl.forms import UNKNOWN, As, Form, form, hinted
@@ -25,11 +25,71 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
+V2 = TypeVar("V2")
 I = TypeVar("I")  # noqa: E741
 
 
 class BeyondOperations(StatelessOperations[K, V]):
     """What a `KStream` can do beyond Kafka Streams."""
+
+    @overload
+    def map_values_async(
+        self,
+        mapper: Callable[[V], Awaitable[V2]],
+        *,
+        concurrency: int = 16,
+        timeout: timedelta | None = timedelta(seconds=30),
+        value: As[V2] | None = None,
+        with_key: Literal[False] = False,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values_async(
+        self,
+        mapper: Callable[[K, V], Awaitable[V2]],
+        *,
+        with_key: Literal[True],
+        concurrency: int = 16,
+        timeout: timedelta | None = timedelta(seconds=30),
+        value: As[V2] | None = None,
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def map_values_async(
+        self,
+        mapper: Callable[..., Awaitable[V2]],
+        *,
+        concurrency: int = 16,
+        timeout: timedelta | None = timedelta(seconds=30),
+        value: As[V2] | None = None,
+        with_key: bool = False,
+        name: str | None = None,
+    ) -> KStream[K, V2]:
+        """Turn each value into another by an `async def` function, such as a question to another service.
+
+        Up to `concurrency` calls of a task are under way at once; the results go on in the order of the records, and
+        all of them before the batch is committed. A call that raises, or takes longer than `timeout`, is the
+        processing handler's. After a failure calls may be made again.
+
+        >>> from headrace import StreamsBuilder
+        >>> from headrace.testing import TopologyTestDriver
+        >>> async def length(word: str) -> int:
+        ...     return len(word)
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("words", value=str).map_values_async(length, concurrency=8).to("lengths")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.input("words").pipe("a", "apple")
+        ...     driver.output("lengths").read_values()
+        [5]
+        """
+        check_callable(mapper, "map_values_async", "(key, value)" if with_key else "(value)")
+        if not isinstance(concurrency, int) or concurrency < 1:
+            raise InvalidArgumentError(
+                f"`concurrency` must be at least 1, got {concurrency!r}", node=self._name, origin=caller()
+            )
+        timeout_ms = None if timeout is None else milliseconds(timeout, "timeout")
+        new_value = form(value, hinted(hints.awaited(hints.result(mapper))))
+        operator = operators.MapValuesAsync(mapper, concurrency, timeout_ms, with_key)
+        return self._then("KSTREAM-MAPVALUESASYNC-", operator, name, value=new_value)
 
     def deduplicate(
         self,

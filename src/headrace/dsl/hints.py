@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from headrace.processor import Processor
@@ -57,6 +57,19 @@ def element(hint: Any) -> Any:
     parts = typing.get_args(_without_none(hint))
     # A generator says more (what it takes and returns), a mapping would be iterated over its keys.
     return None if not parts or _says_nothing(parts[0]) else parts[0]
+
+
+def awaited(hint: Any) -> Any:
+    """What comes of waiting: the annotation of an `async def` says it at once, `Awaitable[T]` inside.
+
+    >>> from collections.abc import Awaitable
+    >>> awaited(Awaitable[int]), awaited(str)
+    (<class 'int'>, <class 'str'>)
+    """
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(origin, type) and issubclass(origin, Awaitable) and parts:
+        hint = parts[-1]
+    return None if _says_nothing(hint) else hint
 
 
 def processor_output(supplier: Callable[[], Any]) -> tuple[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.processors import (
     aggregate,
+    asynchronous,
     custom,
     deduplicate,
     joins,
@@ -27,6 +28,7 @@ __all__ = [
     "Process",
     "TaskContext",
     "aggregate",
+    "asynchronous",
     "build",
     "custom",
     "deduplicate",

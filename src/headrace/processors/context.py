@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
@@ -42,6 +43,14 @@ class Alarm(Protocol):
 
     def ring(self, now: int) -> None:
         """It is due."""
+        ...
+
+
+class Line(Protocol):
+    """Where results of calls wait for their turn, and what comes after them waits for it, too."""
+
+    def wait(self, future: Future[Any], settle: Callable[[], None]) -> None:
+        """Run `settle` when its turn has come and the future is done: within the batch, in the order of the calls."""
         ...
 
 
@@ -93,6 +102,11 @@ class NodeContext(Protocol):
     @property
     def forward(self) -> Process:
         """Hands a record to all children; with one child it is that child's own closure."""
+        ...
+
+    @property
+    def line(self) -> Line:
+        """For a node that makes asynchronous calls."""
         ...
 
     def child(self, name: str) -> Process: ...

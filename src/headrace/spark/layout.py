@@ -16,7 +16,7 @@ from headrace.errors import MissingTopicError, StartError
 from headrace.record import TaskId
 from headrace.spark.counts import partition_counts
 from headrace.topology.nodes import Node, ProcessorNode, SourceNode, SubTopology
-from headrace.topology.operators import FlatMap, Map, Process, SelectKey
+from headrace.topology.operators import FlatMap, Map, MapValuesAsync, Process, SelectKey
 from headrace.topology.topology import Topology
 
 HEAD = 0
@@ -141,7 +141,10 @@ def is_head(sub: SubTopology) -> bool:
     """Whether nothing in it needs state, a clock or the time so far, so that the source reader can run it."""
     if sub.stores or any(source.repartition or source.timestamp_extractor for source in sub.sources):
         return False
-    return not any(isinstance(n, ProcessorNode) and isinstance(n.operator, Process) for n in sub.nodes)
+    # A task that makes calls is closed at the end, and its partitions make theirs side by side.
+    return not any(
+        isinstance(n, ProcessorNode) and isinstance(n.operator, Process | MapValuesAsync) for n in sub.nodes
+    )
 
 
 def lay_out(topology: Topology, application_id: str, available: Mapping[str, int]) -> Layout:

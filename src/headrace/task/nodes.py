@@ -11,6 +11,7 @@ from headrace.origin import Origin
 from headrace.processors.context import Process, TaskContext
 from headrace.record import Headers
 from headrace.task.failures import Failures
+from headrace.task.lines import Line, Lines
 from headrace.task.memory import Cell, Memory
 from headrace.topology.nodes import ProcessorNode
 
@@ -31,6 +32,7 @@ class TaskNode:
         dropped: Counter[tuple[str, str]],
         starts: list[Callable[[], None]],
         closes: list[Callable[[], None]],
+        lines: Lines,
         sends_old_values: bool,
     ) -> None:
         self._node = node
@@ -40,6 +42,7 @@ class TaskNode:
         self._memory = memory
         self._failures = failures
         self._dropped = dropped
+        self._lines = lines
         self.task = task
         self.sends_old_values = sends_old_values
         self.forward = fan_out(tuple(children.values()))
@@ -54,6 +57,10 @@ class TaskNode:
     @property
     def origin(self) -> Origin:
         return self._node.origin
+
+    @property
+    def line(self) -> Line:
+        return self._lines.of(self.name)
 
     def child(self, name: str) -> Process:
         try:

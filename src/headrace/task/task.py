@@ -20,6 +20,7 @@ from headrace.resolve import node_serdes
 from headrace.task.failures import Failures
 from headrace.task.lanes import Lane, merge_order
 from headrace.task.lifetimes import Lifetimes
+from headrace.task.lines import Lines
 from headrace.task.memory import Memory
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
@@ -75,6 +76,8 @@ class StreamTask:
         )
         self._closes: list[Callable[[], None]] = []
         self._alarms: list[Alarm] = []
+        self._lines = Lines(sub.nodes, self._position, self._time)
+        self._has_lines = bool(self._lines)
         self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
         self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
 
@@ -92,12 +95,17 @@ class StreamTask:
             source = self._sources[topic[0]]
             in_order = [partitions[partition] for partition in sorted(partitions)]
             ready += [(source, lanes) for lanes in source.lanes(in_order)]
-        if self._timed or len(ready) > 1:
-            self._run_merged(ready)
-        else:
-            for source, lanes in ready:
-                for lane in lanes:
-                    source.run(lane)
+        try:
+            if self._timed or len(ready) > 1:
+                self._run_merged(ready)
+            else:
+                for source, lanes in ready:
+                    for lane in lanes:
+                        source.run(lane)
+            self._lines.drain()
+        except BaseException:
+            self._lines.cancel()
+            raise
 
     def process_record(
         self,
@@ -111,18 +119,30 @@ class StreamTask:
     ) -> None:
         """Run one record: the same as a batch of it, without the columns."""
         source = self._by_topic.get(topic) or self._source(topic)
-        source.run_one(topic, partition, offset, key, value, timestamp, headers)
-        if self._timed and self._stream_queue.due <= self._time.value:
-            self._stream_queue.fire(self._time.value, self._punctuate)
+        try:
+            source.run_one(topic, partition, offset, key, value, timestamp, headers)
+            if self._has_lines:
+                self._lines.drain()
+            if self._timed and self._stream_queue.due <= self._time.value:
+                self._stream_queue.fire(self._time.value, self._punctuate)
+                self._lines.drain()
+        except BaseException:
+            self._lines.cancel()
+            raise
 
     def punctuate(self, now: int) -> bool:
         """Fire the wall-clock punctuators and operators that are due; whether there were any."""
-        fired = self._wall_queue.fire(now, self._punctuate)
-        for alarm in self._alarms:
-            due = alarm.due()
-            if due is not None and due <= now:
-                alarm.ring(now)
-                fired = True
+        try:
+            fired = self._wall_queue.fire(now, self._punctuate)
+            for alarm in self._alarms:
+                due = alarm.due()
+                if due is not None and due <= now:
+                    alarm.ring(now)
+                    fired = True
+            self._lines.drain()
+        except BaseException:
+            self._lines.cancel()
+            raise
         return fired
 
     def next_wall_clock_due(self) -> int | None:
@@ -137,6 +157,7 @@ class StreamTask:
 
     def restore(self, snapshot: bytes | None) -> None:
         """Go on from a snapshot; None is the very beginning."""
+        self._lines.cancel()
         self._memory.restore(snapshot)
         self._stream_queue.refresh()
         self._wall_queue.refresh()
@@ -145,6 +166,7 @@ class StreamTask:
 
     def close(self) -> None:
         """Close the processors, each of them even if another one fails."""
+        self._lines.cancel()
         closes, self._closes = self._closes, []
         failure: Exception | None = None
         for action in closes:
@@ -203,7 +225,7 @@ class StreamTask:
         starts: list[Callable[[], None]] = []
         count = sum(isinstance(node, SourceNode) for node in sub.nodes)
         for node in reversed(sub.nodes):
-            children = {name: built[name] for name in names[node.name]}
+            children = self._lines.between(node.name, {name: built[name] for name in names[node.name]})
             if isinstance(node, SinkNode):
                 built[node.name] = build_sink(
                     node, node_serdes(node, config), self.output, self._position, self._failures
@@ -228,6 +250,7 @@ class StreamTask:
                     dropped=self.dropped,
                     starts=starts,
                     closes=self._closes,
+                    lines=self._lines,
                     sends_old_values=node.name in old_values,
                 )
                 process = build(node.operator, context)
@@ -274,6 +297,7 @@ class StreamTask:
             accept, position.rows, position.row, key, value, timestamp, headers = records[place]
             accept(key, value, timestamp, headers)
             if queue.due <= time.value:
+                self._lines.drain()
                 position.rows = None
                 queue.fire(time.value, self._punctuate)
         position.rows = None

@@ -49,6 +49,16 @@ class MapValues(Operator):
 
 
 @dataclass(frozen=True, slots=True)
+class MapValuesAsync(Operator):
+    """`mapper` returns an awaitable; so many calls may be under way at once, each for so long (None: for ever)."""
+
+    mapper: Callable[..., Any]
+    concurrency: int
+    timeout_ms: int | None
+    with_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class FlatMap(Operator):
     mapper: Callable[[Any, Any], Any]
 
