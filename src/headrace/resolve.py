@@ -10,6 +10,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import ConfigError, MissingSerdeError
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde, resolve, serde_for
+from headrace.serdes.foreign_key import SubscriptionSerde
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
@@ -31,7 +32,7 @@ def node_serdes(node: SourceNode | SinkNode, config: StreamsConfig) -> SerdePair
         what = f"for {f'`{node.topic}`' if node.topic else 'a topic chosen per record'} is written"
     return SerdePair(
         _found(node.key, config.default_key, "key", what, node.name, node.origin),
-        _found(node.value, config.default_value, "value", what, node.name, node.origin),
+        _found(node.value, _default_value(node.value, config), "value", what, node.name, node.origin),
     )
 
 
@@ -41,8 +42,16 @@ def store_serdes(spec: StoreSpec, config: StreamsConfig) -> StoreSpec:
     return replace(
         spec,
         key=_found(spec.key, config.default_key, "key", what, None, spec.origin),
-        value=_found(spec.value, config.default_value, "value", what, None, spec.origin),
+        value=_found(spec.value, _default_value(spec.value, config), "value", what, None, spec.origin),
     )
+
+
+def operator_serde(
+    serde: Serde[Any] | None, config: StreamsConfig, part: str, node: str, origin: Origin
+) -> Serde[Any]:
+    """A serde that an operator uses itself; `part` is key or value."""
+    default = config.default_key if part == "key" else config.default_value
+    return _found(serde, default, part, "is written", node, origin)
 
 
 def check_serdes(nodes: Iterable[Node], stores: Iterable[StoreSpec], config: StreamsConfig) -> None:
@@ -63,6 +72,11 @@ def check_optimization(optimizations: frozenset[str], config: StreamsConfig) -> 
             f'`topology_optimization` is "{wanted}", but the topology was built with "{built}": '
             f'build it with `builder.build(optimization="{wanted}")`'
         )
+
+
+def _default_value(serde: Serde[Any] | None, config: StreamsConfig) -> Any:
+    """The default for what is inside: of a subscription that is a key, although it is written as a value."""
+    return config.default_key if isinstance(serde, SubscriptionSerde) else config.default_value
 
 
 def _found(

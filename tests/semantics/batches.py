@@ -9,6 +9,7 @@ from typing import Any
 from headrace.config import StreamsConfig
 from headrace.log.base import Chunk
 from headrace.record import TaskId
+from headrace.spark.loops import with_patient_joins
 from headrace.state.local import TASK_STORE, Accepted, LocalState, Stamp
 from headrace.task import Moment, Output, OutputColumns, StreamTask, open_stores
 from headrace.topology.nodes import SubTopology
@@ -87,15 +88,18 @@ class BatchHost:
     """All tasks of a topology, one partition each."""
 
     def __init__(self, topology: Topology, config: StreamsConfig, path: Path) -> None:
-        subs = topology.sub_topologies()
+        subs = [with_patient_joins(sub) for sub in topology.sub_topologies()]
         self.tasks = [HostedTask(topology, config, sub, path / str(sub.id)) for sub in subs]
         self.offsets: dict[str, int] = {}
+        self.waiting: dict[str, list[Chunk]] = {}
+        """What sub-topologies sent back to those before them: it is read in the next batch."""
 
     def run(
         self, inputs: Sequence[tuple[str, list[Any]]], *, lose_stores: bool, wall_clock: int = 0
     ) -> list[OutputColumns]:
         """One batch: (topic, [(key, value, timestamp, headers)]); what was written to topics of the user."""
-        waiting = {topic: [self.chunk(topic, *zip(*records, strict=True))] for topic, records in inputs}
+        waiting = self.waiting
+        waiting.update((topic, [self.chunk(topic, *zip(*records, strict=True))]) for topic, records in inputs)
         written: list[OutputColumns] = []
         for hosted in self.tasks:
             topics = {topic for source in hosted.sub.sources for topic in source.topics}
@@ -107,7 +111,6 @@ class BatchHost:
                 headers = taken.headers or [()] * len(taken)
                 chunk = self.chunk(taken.topic, taken.keys, taken.values, taken.timestamps, headers)
                 waiting.setdefault(taken.topic, []).append(chunk)
-        assert not waiting
         return written
 
     def chunk(self, topic: str, keys: Any, values: Any, timestamps: Any, headers: Any) -> Chunk:

@@ -22,6 +22,7 @@ ONE_TOPIC = [
     name
     for name in SCENARIOS
     if len(case_of(name).input_topics) == 1
+    and not name.startswith("foreign_key_")
     and all(step.topic is not None for run in case_of(name).runs for step in run.steps)
 ]
 
@@ -55,6 +56,7 @@ def test_batches_on_disk_equal_single_records_in_memory(name: str, lose_stores: 
                     )
                     for key, value, timestamp, headers in records
                 )
+            assert not host.waiting
         expected: dict[str, list[Any]] = {}
         for step in run.steps:
             for topic, rows in step.outputs.items():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import describe_foreign_key_cases  # noqa: F401 - adds its cases
 import describe_more_cases  # noqa: F401 - adds its cases
 import describe_stream_cases  # noqa: F401 - adds its cases
 import describe_table_cases  # noqa: F401 - adds its cases

@@ -20,6 +20,7 @@ LEAVES = {
     "errors",
     "failpoints",
     "handlers",
+    "murmur3",
     "origin",
     "partitioning",
     "processor",

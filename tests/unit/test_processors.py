@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import headrace.topology.foreign_key as foreign_key
 import headrace.topology.operators as operators
 from headrace import (
     Materialized,
@@ -29,7 +30,8 @@ SKIPPING = StreamsConfig(application_id="app", default_value=str, processing_han
 def test_every_operator_has_a_processor() -> None:
     known = {
         kind
-        for kind in vars(operators).values()
+        for module in (operators, foreign_key)
+        for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, operators.Operator) and kind is not operators.Operator
     }
     assert implemented() == known

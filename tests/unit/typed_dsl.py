@@ -201,6 +201,16 @@ assert_type(
     users.left_join(amounts, join=lambda point, amount: (point, amount), store="pairs"),
     KTable[str, tuple[Point, float | None]],
 )
+numbered = builder.table("numbered", key=int, value=str)
+assert_type(
+    users.join(numbered, on=lambda key, point: point.x, join=lambda point, name: name), KTable[str, str]
+)
+assert_type(
+    users.left_join(
+        numbered, on=lambda key, point: None, join=lambda key, point, name: (key, name), with_key=True
+    ),
+    KTable[str, tuple[str, str | None]],
+)
 assert_type(
     users.outer_join(amounts, join=lambda key, point, amount: (point, amount), with_key=True),
     KTable[str, tuple[Point | None, float | None]],

@@ -138,12 +138,16 @@ class Repartition(LogicalNode):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRepartition(LogicalNode):
-    """The way of a grouped table's changes through an internal topic. `name` is the source behind it."""
+    """The way of what tables tell each other through an internal topic: changes of a grouped table, subscriptions and
+    answers of a foreign-key join. `name` is the source behind it.
+    """
 
     topic: str
     sink: str
     key: Serde[Any] | None
     value: Serde[Any]
+    partitioner: Partitioner | None = None
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,11 @@ def _(node: Operation, topology: Topology, parents: tuple[str, ...]) -> None:
         )
     )
     for store in node.stores:
-        topology.add_state_store(store, node.name)
+        if topology.stores.get(store.name) is store:
+            # The first of two operations that share a store has brought it.
+            topology.connect_processor_and_state_stores(node.name, store.name)
+        else:
+            topology.add_state_store(store, node.name)
     topology.connect_processor_and_state_stores(node.name, *node.reads)
 
 
@@ -190,9 +194,30 @@ def _(node: ChangeRepartition, topology: Topology, parents: tuple[str, ...]) -> 
     key, value, origin = node.key, node.value, node.origin
     topology.add_repartition_topic(RepartitionTopic(node.topic))
     topology.add_node(
-        SinkNode(node.sink, node.topic, parents, None, key, value, repartition=True, origin=origin)
+        SinkNode(
+            node.sink,
+            node.topic,
+            parents,
+            None,
+            key,
+            value,
+            node.partitioner,
+            repartition=True,
+            origin=origin,
+        )
     )
-    topology.add_node(SourceNode(node.name, (node.topic,), None, key, value, repartition=True, origin=origin))
+    topology.add_node(
+        SourceNode(
+            node.name,
+            (node.topic,),
+            None,
+            key,
+            value,
+            repartition=True,
+            ahead=node.ahead,
+            origin=origin,
+        )
+    )
 
 
 @_write.register

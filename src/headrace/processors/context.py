@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from headrace.origin import Origin
 from headrace.processor import Cancellable, PunctuationType
 from headrace.record import Headers, RecordMetadata, TaskId
+from headrace.serdes.base import Serde
 
 Process: TypeAlias = Callable[[Any, Any, int, Headers], None]
 """An operator, compiled: (key, value, timestamp, headers).
@@ -117,6 +118,14 @@ class NodeContext(Protocol):
 
     def global_store(self, name: str) -> Any: ...
 
+    def key_serde(self, given: Serde[Any] | None) -> Serde[Any]:
+        """The given serde of a key; None is the configuration's default."""
+        ...
+
+    def value_serde(self, given: Serde[Any] | None) -> Serde[Any]:
+        """The given serde of a value; None is the configuration's default."""
+        ...
+
     def memory(self, name: str, default: Any, *, of: str | None = None) -> Cell:
         """A cell of this node, or the one that it shares with others under the name `of`."""
         ...
@@ -131,6 +140,10 @@ class NodeContext(Protocol):
 
     def at_start(self, action: Callable[[], None]) -> None:
         """Run once, when all nodes are there."""
+        ...
+
+    def at_batch(self, action: Callable[[], None]) -> None:
+        """Run before each batch."""
         ...
 
     def at_restore(self, action: Callable[[], None]) -> None:

@@ -18,6 +18,7 @@ from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes.base import Serde
 from headrace.serdes.change import ChangeSerde
+from headrace.serdes.foreign_key import AnswerSerde, SubscriptionSerde
 from headrace.serdes.identity import KeyAndIdSerde
 from headrace.serdes.joined import JoinKeySerde, JoinValuesSerde
 from headrace.serdes.json import JsonSerde, is_pydantic
@@ -92,14 +93,20 @@ def resolve(serde: Serde[Any] | None, default: Serde[Any] | None) -> Serde[Any] 
     """
     if serde is None:
         return default
-    if isinstance(serde, ChangeSerde) and serde.inner is None:
-        return None if default is None else serde.with_inner(default)
-    if (
-        isinstance(serde, WindowedSerde | JoinKeySerde | JoinValuesSerde | KeyAndIdSerde)
-        and serde.inner is None
-    ):
+    if isinstance(serde, _AROUND_OTHERS) and serde.inner is None:
         return None if default is None else serde.with_inner(default)
     return serde
+
+
+_AROUND_OTHERS = (
+    ChangeSerde,
+    WindowedSerde,
+    JoinKeySerde,
+    JoinValuesSerde,
+    KeyAndIdSerde,
+    SubscriptionSerde,
+    AnswerSerde,
+)
 
 
 def _bare(kind: Any) -> Any:

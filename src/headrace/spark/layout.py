@@ -15,6 +15,7 @@ from functools import cached_property
 from headrace.errors import MissingTopicError, StartError
 from headrace.record import TaskId
 from headrace.spark.counts import partition_counts
+from headrace.spark.loops import back_edges, with_patient_joins
 from headrace.topology.nodes import Node, ProcessorNode, SourceNode, SubTopology
 from headrace.topology.operators import FlatMap, Map, MapValuesAsync, Process, SelectKey
 from headrace.topology.topology import Topology
@@ -149,14 +150,14 @@ def is_head(sub: SubTopology) -> bool:
 
 def lay_out(topology: Topology, application_id: str, available: Mapping[str, int]) -> Layout:
     """Place every sub-topology; `available` are the topics of the log with their partitions."""
-    subs = topology.sub_topologies()
+    subs = tuple(with_patient_joins(sub) for sub in topology.sub_topologies())
     topics = source_topics(topology, available)
     writers: dict[str, list[SubTopology]] = {}
     for sub in subs:
         for sink in sub.sinks:
             if sink.repartition and sink.topic is not None:
                 writers.setdefault(sink.topic, []).append(sub)
-    looped = _back_edges(subs, writers)
+    looped = back_edges(subs, writers)
     depth: dict[int, int] = {}
     for sub in _in_order(subs, writers, looped):
         upstream = [
@@ -231,31 +232,6 @@ def _log_topics(
         else:
             found += topics[source.name]
     return tuple(found)
-
-
-def _back_edges(subs: tuple[SubTopology, ...], writers: Mapping[str, list[SubTopology]]) -> set[str]:
-    """Repartition topics that close a cycle, found by a depth-first walk from the first sub-topology on."""
-    reads = {name: sub for sub in subs for s in sub.sources if s.repartition for name in s.topics}
-    edges: dict[int, list[tuple[str, int]]] = {sub.id: [] for sub in subs}
-    for name, froms in writers.items():
-        for sub in froms:
-            if name in reads:
-                edges[sub.id].append((name, reads[name].id))
-    looped: set[str] = set()
-    done: set[int] = set()
-
-    def walk(sub: int, path: tuple[int, ...]) -> None:
-        for name, target in edges[sub]:
-            if target in path or target == sub:
-                looped.add(name)
-            elif target not in done:
-                walk(target, (*path, sub))
-        done.add(sub)
-
-    for sub in subs:
-        if sub.id not in done:
-            walk(sub.id, ())
-    return looped
 
 
 def _in_order(

@@ -292,7 +292,9 @@ class TimestampedKeyValueStore(_WritableKeyValueStore[K, ValueAndTimestamp[V]]):
     def put_raw(self, raw_key: bytes, value: V | None, timestamp: int) -> None:
         """Set value and timestamp of a key from `encode_key`; None removes it."""
         if value is None:
-            self.delete_raw(raw_key)
+            self._remove(raw_key)
+            if self._log is not None:
+                self._log(raw_key, None, timestamp)
             return
         try:
             raw = self._encode(value)

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace.config import StreamsConfig
 from headrace.errors import StoreError, UnknownNodeError
 from headrace.origin import Origin
 from headrace.processors.context import Process, TaskContext
 from headrace.record import Headers
+from headrace.resolve import operator_serde
+from headrace.serdes import Serde
 from headrace.task.failures import Failures
 from headrace.task.lines import Line, Lines
 from headrace.task.memory import Cell, Memory
@@ -31,9 +34,11 @@ class TaskNode:
         failures: Failures,
         dropped: Counter[tuple[str, str]],
         starts: list[Callable[[], None]],
+        batches: list[Callable[[], None]],
         closes: list[Callable[[], None]],
         lines: Lines,
         sends_old_values: bool,
+        config: StreamsConfig,
     ) -> None:
         self._node = node
         self._children = children
@@ -43,10 +48,12 @@ class TaskNode:
         self._failures = failures
         self._dropped = dropped
         self._lines = lines
+        self._config = config
         self.task = task
         self.sends_old_values = sends_old_values
         self.forward = fan_out(tuple(children.values()))
         self.at_start = starts.append
+        self.at_batch = batches.append
         self.at_restore = memory.at_restore
         self.at_close = closes.append
 
@@ -102,6 +109,12 @@ class TaskNode:
             raise StoreError(
                 f"there is no global store `{name}`", node=self.name, origin=self.origin
             ) from None
+
+    def key_serde(self, given: Serde[Any] | None) -> Serde[Any]:
+        return operator_serde(given, self._config, "key", self.name, self.origin)
+
+    def value_serde(self, given: Serde[Any] | None) -> Serde[Any]:
+        return operator_serde(given, self._config, "value", self.name, self.origin)
 
     def memory(self, name: str, default: Any, *, of: str | None = None) -> Cell:
         return self._memory.cell(f"{of or self.name}/{name}", default)

@@ -50,12 +50,12 @@ class Column:
         "values",
     )
 
-    def __init__(self, topic: str, repartition: bool) -> None:
+    def __init__(self, topic: str, repartition: bool, firsts: list[Column] | None = None) -> None:
         self.topic = topic
         self.repartition = repartition
         self.keys: list[bytes | None] = []
         self.values: list[bytes | None] = []
-        self.timestamps: list[int] = []
+        self.timestamps: list[int] = [] if firsts is None else _Noticed(self, firsts)
         # Headers and chosen partitions are rare: kept as (row, what) and spread out only when there are any.
         self.marked_headers: list[tuple[int, Headers]] = []
         self._marked_partitions: dict[int, int] = {}
@@ -115,6 +115,22 @@ class Column:
         self._marked_partitions.clear()
 
 
+class _Noticed(list[int]):
+    """Timestamps that tell when the first of them comes."""
+
+    __slots__ = ("_column", "_firsts")
+
+    def __init__(self, column: Column, firsts: list[Column]) -> None:
+        super().__init__()
+        self._column = column
+        self._firsts = firsts
+
+    def append(self, timestamp: int) -> None:
+        if not self:
+            self._firsts.append(self._column)
+        super().append(timestamp)
+
+
 def _unknown(topic: str) -> int:
     raise LogError(
         f"a sink chooses the partition in `{topic}`, but nobody said how many it has: give `Output` a function "
@@ -126,7 +142,8 @@ class Output:
     """Everything that a task writes: sinks, repartitions and dead letters.
 
     `partitions(topic)` is asked only for sinks that choose a partition themselves: custom partitioners, and windowed
-    keys, which stay in the partition of their inner key.
+    keys, which stay in the partition of their inner key. With `in_order`, `written` gives the topics in the order of
+    their first records; otherwise in the order in which they came up, which costs nothing.
 
     >>> output = Output()
     >>> output.columns("out", False).add(b"k", b"v", 5, ())
@@ -136,28 +153,35 @@ class Output:
     []
     """
 
-    __slots__ = ("_columns", "partitions")
+    __slots__ = ("_columns", "_firsts", "partitions")
 
-    def __init__(self, partitions: PartitionCount = _unknown) -> None:
+    def __init__(self, partitions: PartitionCount = _unknown, *, in_order: bool = False) -> None:
         self._columns: dict[tuple[str, bool], Column] = {}
+        self._firsts: list[Column] | None = [] if in_order else None
         self.partitions = partitions
 
     def columns(self, topic: str, repartition: bool) -> Column:
         """The columns of a topic, made at the first call."""
         found = self._columns.get((topic, repartition))
         if found is None:
-            found = self._columns[topic, repartition] = Column(topic, repartition)
+            found = self._columns[topic, repartition] = Column(topic, repartition, self._firsts)
         return found
 
     def take(self) -> list[OutputColumns]:
-        """What was written since the last call, per topic, in the order in which the topics came up."""
-        return [column.take(self.partitions) for column in self._columns.values() if column.timestamps]
+        """What was written since the last call, per topic."""
+        return [column.take(self.partitions) for column in self.written()]
 
     def written(self) -> list[Column]:
         """The columns that hold something, for a host that takes records one by one."""
+        if self._firsts is not None:
+            found = self._firsts[:]
+            self._firsts.clear()
+            return found
         return [column for column in self._columns.values() if column.timestamps]
 
     def clear(self) -> None:
         """Forget what was written: the batch has failed."""
         for column in self._columns.values():
             column.clear()
+        if self._firsts is not None:
+            self._firsts.clear()

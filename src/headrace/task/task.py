@@ -78,6 +78,7 @@ class StreamTask:
         self._alarms: list[Alarm] = []
         self._lines = Lines(sub.nodes, self._position, self._time)
         self._has_lines = bool(self._lines)
+        self._batches: list[Callable[[], None]] = []
         self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
         self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
 
@@ -85,27 +86,39 @@ class StreamTask:
 
     def process(self, chunks: Sequence[Chunk]) -> None:
         """Run every record of a batch. Chunks of one partition come in offset order."""
+        for begin in self._batches:
+            begin()
         inputs: dict[tuple[int, str], dict[int, list[Chunk]]] = {}
         for chunk in chunks:
             if len(chunk):
                 order = self._source(chunk.topic).order
                 inputs.setdefault((order, chunk.topic), {}).setdefault(chunk.partition, []).append(chunk)
         ready: list[tuple[Source, list[Lane]]] = []
+        ahead: list[list[tuple[Source, list[Lane]]]] = []
         for topic, partitions in sorted(inputs.items()):
             source = self._sources[topic[0]]
             in_order = [partitions[partition] for partition in sorted(partitions)]
-            ready += [(source, lanes) for lanes in source.lanes(in_order)]
-        try:
-            if self._timed or len(ready) > 1:
-                self._run_merged(ready)
+            made = [(source, lanes) for lanes in source.lanes(in_order)]
+            if source.node.ahead:
+                ahead.append(made)
             else:
-                for source, lanes in ready:
-                    for lane in lanes:
-                        source.run(lane)
-            self._lines.drain()
+                ready += made
+        try:
+            for made in (*reversed(ahead), ready):
+                if made:
+                    self._run(made)
+                    self._lines.drain()
         except BaseException:
             self._lines.cancel()
             raise
+
+    def _run(self, ready: Sequence[tuple[Source, Sequence[Lane]]]) -> None:
+        if self._timed or len(ready) > 1:
+            self._run_merged(ready)
+        else:
+            for source, lanes in ready:
+                for lane in lanes:
+                    source.run(lane)
 
     def process_record(
         self,
@@ -118,6 +131,9 @@ class StreamTask:
         headers: Headers,
     ) -> None:
         """Run one record: the same as a batch of it, without the columns."""
+        if self._batches:
+            for begin in self._batches:
+                begin()
         source = self._by_topic.get(topic) or self._source(topic)
         try:
             source.run_one(topic, partition, offset, key, value, timestamp, headers)
@@ -249,9 +265,11 @@ class StreamTask:
                     failures=self._failures,
                     dropped=self.dropped,
                     starts=starts,
+                    batches=self._batches,
                     closes=self._closes,
                     lines=self._lines,
                     sends_old_values=node.name in old_values,
+                    config=config,
                 )
                 process = build(node.operator, context)
                 built[node.name] = lifetimes.around(

@@ -18,16 +18,16 @@ from headrace.state import Backend, Changelog, MemoryBackend, Store
 from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
 from headrace.testing.getters import StoreGetters
+from headrace.testing.queues import RawRecord, RecordQueues
 from headrace.testing.serdes import TopicSerdes
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
-from headrace.topology.nodes import SourceNode, SubTopology
+from headrace.topology.nodes import SinkNode, SourceNode, SubTopology
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
 if TYPE_CHECKING:
     from headrace.testing.disk import DriverDisk
 
-RawRecord = tuple[bytes | None, bytes | None, int, Headers]
 
 KEPT = 100_000
 """Unread records that are kept of a changelog or repartition topic: few tests read them, and a long run must not fill
@@ -70,8 +70,8 @@ class TopologyTestDriver(StoreGetters):
         self._serdes = TopicSerdes(topology, self.config)
         self._produced: dict[str, deque[RawRecord]] = {}
         self._offsets: dict[str, int] = {}
-        self._queues: dict[str, deque[RawRecord]] = {}
-        self._output = Output(partitions=lambda topic: 1)
+        self._queues = RecordQueues()
+        self._output = Output(partitions=lambda topic: 1, in_order=_loops(topology) > 1)
         global_nodes = topology.global_stores
         specs = (*topology.stores.values(), *(node.store for node in global_nodes))
         check_serdes(topology.nodes.values(), specs, self.config)
@@ -93,11 +93,6 @@ class TopologyTestDriver(StoreGetters):
         self._make_main = partial(self._task, whole, self._stores, moment, topology.old_values)
         self._main = self._make_main()
         self._memory: bytes | None = None
-        self._order = {
-            topic: number
-            for number, source in enumerate(node for node in nodes if isinstance(node, SourceNode))
-            for topic in source.topics
-        }
         self._complete()
 
     # topics ---------------------------------------------------------------------------------------------------------
@@ -257,25 +252,17 @@ class TopologyTestDriver(StoreGetters):
         if topic in self._global_tasks:
             self._run(self._global_tasks[topic], topic, record)
         else:
-            self._queues.setdefault(topic, deque()).append(record)
+            self._queues.add(topic, record)
 
     def _complete(self) -> None:
         """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
         queues = self._queues
         self._capture()
         while queues:
-            topic = next(iter(queues)) if len(queues) == 1 else min(queues, key=self._place)
-            queue = queues[topic]
-            record = queue.popleft()
-            if not queue:
-                del queues[topic]
-            self._run(self._main, topic, record)
+            self._run(self._main, *queues.take())
             self._capture()
         if self._disk is not None:
             self._disk.step()
-
-    def _place(self, topic: str) -> tuple[int, int, str]:
-        return self._queues[topic][0][2], self._order.get(topic, -1), topic
 
     def _run(self, task: StreamTask, topic: str, record: RawRecord) -> None:
         offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
@@ -293,6 +280,12 @@ class TopologyTestDriver(StoreGetters):
             if repartition or self._serdes.source(topic) is not None:
                 for record in records:
                     self._feed(topic, record)
+
+
+def _loops(topology: Topology) -> int:
+    """How many topics a topology both writes and reads."""
+    sinks = {node.topic for node in topology.nodes.values() if isinstance(node, SinkNode)}
+    return len({t for n in topology.nodes.values() if isinstance(n, SourceNode) for t in n.topics} & sinks)
 
 
 def _disk(path: Path, specs: Iterable[StoreSpec]) -> DriverDisk:

@@ -31,6 +31,8 @@ class SourceNode:
     timestamp_extractor: TimestampExtractor | None = None
     offset_reset: str | None = None
     repartition: bool = False
+    ahead: bool = False
+    """In a batch its records come before those of other topics, and those of a later node before an earlier one's."""
     origin: Origin = field(default=NOWHERE, compare=False)
 
 
