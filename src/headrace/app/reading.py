@@ -162,9 +162,17 @@ class WindowReads(_Reads):
         """The windows of a range of keys in a range of time."""
         return self._chained(lambda view: view.fetch_range(key_from, key_to, time_from, time_to))
 
+    def backward_fetch_range(self, key_from: Any, key_to: Any, time_from: int, time_to: int) -> Iterator[Any]:
+        """The same, backwards in each task."""
+        return self._chained(lambda view: view.backward_fetch_range(key_from, key_to, time_from, time_to))
+
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[Any]:
         """Every key's windows in a range of time."""
         return self._chained(lambda view: view.fetch_all(time_from, time_to))
+
+    def backward_fetch_all(self, time_from: int, time_to: int) -> Iterator[Any]:
+        """The same, backwards in each task."""
+        return self._chained(lambda view: view.backward_fetch_all(time_from, time_to))
 
     def all(self) -> Iterator[Any]:
         """Every window."""
@@ -190,6 +198,10 @@ class SessionReads(_Reads):
         """The sessions of a range of keys; None for no bound."""
         return self._chained(lambda view: view.fetch_range(key_from, key_to))
 
+    def backward_fetch_range(self, key_from: Any, key_to: Any) -> Iterator[Any]:
+        """The same, backwards in each task."""
+        return self._chained(lambda view: view.backward_fetch_range(key_from, key_to))
+
     def fetch_session(self, key: Any, start: int, end: int) -> Any:
         """The value of one session."""
         return self._first(lambda view: view.fetch_session(key, start, end))
@@ -197,6 +209,26 @@ class SessionReads(_Reads):
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[Any]:
         """The sessions of a key that overlap a range of time."""
         return self._chained(lambda view: view.find_sessions(key, earliest_end, latest_start))
+
+    def backward_find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> Iterator[Any]:
+        """The same, newest first."""
+        return self._chained(lambda view: view.backward_find_sessions(key, earliest_end, latest_start))
+
+    def find_sessions_range(
+        self, key_from: Any, key_to: Any, earliest_end: int, latest_start: int
+    ) -> Iterator[Any]:
+        """The sessions of a range of keys that overlap a range of time."""
+        return self._chained(
+            lambda view: view.find_sessions_range(key_from, key_to, earliest_end, latest_start)
+        )
+
+    def backward_find_sessions_range(
+        self, key_from: Any, key_to: Any, earliest_end: int, latest_start: int
+    ) -> Iterator[Any]:
+        """The same, backwards in each task."""
+        return self._chained(
+            lambda view: view.backward_find_sessions_range(key_from, key_to, earliest_end, latest_start)
+        )
 
     def all(self) -> Iterator[Any]:
         """Every session."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.record import Windowed
@@ -64,6 +64,12 @@ class PlainKeyValues:
         """Every entry, from the highest key down."""
         return _plain_pairs(self._inner.reverse_all())
 
+    def prefix_scan(
+        self, prefix: Any, serialize: Callable[[Any], bytes] | None = None
+    ) -> Iterator[tuple[Any, Any]]:
+        """The entries whose key's bytes begin with the prefix."""
+        return _plain_pairs(self._inner.prefix_scan(prefix, serialize))
+
     def approximate_num_entries(self) -> int:
         """About how many entries there are."""
         return self._inner.approximate_num_entries()
@@ -96,13 +102,27 @@ class PlainWindows:
         """The windows of all keys from one to another between two times."""
         return _plain_pairs(self._inner.fetch_range(key_from, key_to, time_from, time_to))
 
+    def backward_fetch_range(
+        self, key_from: Any, key_to: Any, time_from: int, time_to: int
+    ) -> Iterator[tuple[Windowed[Any], Any]]:
+        """`fetch_range`, backwards."""
+        return _plain_pairs(self._inner.backward_fetch_range(key_from, key_to, time_from, time_to))
+
     def fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Windowed[Any], Any]]:
         """The windows of all keys between two times."""
         return _plain_pairs(self._inner.fetch_all(time_from, time_to))
 
+    def backward_fetch_all(self, time_from: int, time_to: int) -> Iterator[tuple[Windowed[Any], Any]]:
+        """`fetch_all`, backwards."""
+        return _plain_pairs(self._inner.backward_fetch_all(time_from, time_to))
+
     def all(self) -> Iterator[tuple[Windowed[Any], Any]]:
         """Every window."""
         return _plain_pairs(self._inner.all())
+
+    def backward_all(self) -> Iterator[tuple[Windowed[Any], Any]]:
+        """Every window, backwards."""
+        return _plain_pairs(self._inner.backward_all())
 
 
 def _plain_pairs(pairs: Iterable[tuple[Any, ValueAndTimestamp[Any]]]) -> Iterator[tuple[Any, Any]]:
