@@ -28,12 +28,8 @@ from headrace.handlers import ErrorContext, Response, log_and_continue, log_and_
 from headrace.processor import Processor, ProcessorContext, PunctuationType, ValueTransformer
 from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
-from headrace.topology.stores import (
-    StoreSpec,
-    key_value_store,
-    session_store,
-    window_store,
-)
+from headrace.store import StateStore, StateStoreContext
+from headrace.topology.stores import StoreSpec, custom_store, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
 from headrace.topology.versioned import versioned_key_value_store
 from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
@@ -67,6 +63,8 @@ __all__ = [
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "StateStore",
+    "StateStoreContext",
     "StoreSpec",
     "Streams",
     "StreamsBuilder",
@@ -78,6 +76,7 @@ __all__ = [
     "Topology",
     "ValueTransformer",
     "Windowed",
+    "custom_store",
     "key_value_store",
     "log_and_continue",
     "log_and_fail",

@@ -32,6 +32,10 @@ class HostedTask:
 
     def open(self) -> None:
         self.local = LocalState(self.path / str(len(self.kinds)), self.sub.stores)
+        self.renew()
+
+    def renew(self) -> None:
+        """A new task over the same files, at the last commit."""
         self.output, self.moment = Output(partitions=lambda topic: 1), Moment()
         self.stores = open_stores(
             self.sub.stores,
@@ -71,6 +75,7 @@ class HostedTask:
             self.prepare()
         self.task.process(chunks)
         self.task.punctuate(wall_clock)
+        self.task.flush()
         snapshot = self.task.snapshot()
         if snapshot is not None:
             self.local.put_memory(MEMORY, snapshot)

@@ -26,6 +26,7 @@ LEAVES = {
     "processor",
     "record",
     "serdes",
+    "store",
     "windows",
     # The log's face: what a chunk of records is. Not the logs themselves.
     "log.base",

@@ -57,6 +57,8 @@ class StoreReaders:
         assert key is not None
         assert value is not None
         views = [open_view(spec, reader.backend(name), key=key, value=value) for reader in readers]
+        if spec.kind == "custom":
+            return tuple(views)
         if spec.kind in ("key_value", "timestamped_key_value"):
             return KeyValueReads(views, key.serialize, self._lock)
         if spec.kind == "versioned":

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.log.base import TopicPartition
+from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
 from headrace.spark.commit import Plan
 from headrace.state.disk import Disk, OvertakenError
 from headrace.state.environment import MAP_SIZE
 from headrace.state.stamps import Held, Stamp, layout
-from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
+from headrace.task import (
+    Moment,
+    Output,
+    StreamTask,
+    global_sub_topology,
+    open_stores,
+    protect,
+    writable,
+)
 from headrace.topology.nodes import GlobalStoreNode
 
 if TYPE_CHECKING:
@@ -57,25 +66,18 @@ class GlobalTable:
             map_size=MAP_SIZE,
             boot=None,
         )
-        moment = Moment()
+        self._node = node
+        self._moment = Moment()
         self.stores = open_stores(
             [node.store],
             runtime.config,
-            moment,
+            self._moment,
             backend=lambda spec: self._disk.backends[spec.name],
             changelog=lambda spec: None,
         )
-        self._task = StreamTask(
-            global_sub_topology(node),
-            TaskId(-1, 0),
-            application_id=runtime.config.application_id,
-            stores=self.stores,
-            output=Output(),
-            config=runtime.config,
-            clock=runtime.clock,
-            moment=moment,
-        )
+        self._task: StreamTask | None = None
         self._at: list[int] | None = None
+        """How far the topic is read, as this process has seen it."""
 
     def follow(self, ends: list[int]) -> None:
         """Read up to these offsets. Nothing is done while the topic has not grown."""
@@ -85,7 +87,11 @@ class GlobalTable:
                 self._disk.bind()
             except OvertakenError:
                 self._disk.rollback()
+                self._at = None
                 continue  # another process of this host has read on: see what it wrote
+            except BaseException:
+                self._at = None
+                raise
             self._disk.load_marks()
             self._at = ends
 
@@ -97,7 +103,13 @@ class GlobalTable:
             if held != Held():
                 self._disk.clear()
             at = [0] * len(ends)
+            self._at = None
         elif at == ends:
+            if at != self._at:
+                self._disk.bind()
+                self._disk.load_marks()
+                self._see_anew()
+                self._disk.unbind()
             return
         log = self._runtime.log
         partitions = [TopicPartition(self.topic, partition) for partition in range(len(ends))]
@@ -109,12 +121,40 @@ class GlobalTable:
         }
         self._disk.bind()
         self._disk.load_marks()
+        if at != self._at:
+            self._see_anew()
         if ranges:
-            for chunk in log.read(ranges):
-                self._task.process([chunk])
+            self._fill(log.read(ranges))
         reached = {str(partition): end for partition, end in enumerate(ends)}
         self._disk.write(Held(self._stamp, ends=reached, layouts=self._layout), undo=False)
 
+    def _fill(self, chunks: Iterable[Chunk]) -> None:
+        assert self._task is not None
+        with writable(self.stores.values()):
+            for chunk in chunks:
+                self._task.process([chunk])
+            self._task.flush()
+
+    def _see_anew(self) -> None:
+        """What a user's own processor or store has in memory is not what another process has written."""
+        if self._task is None or self._task.has_users_state:
+            self._task = self._make_task()
+            protect(self.stores.values())
+
+    def _make_task(self) -> StreamTask:
+        runtime = self._runtime
+        return StreamTask(
+            global_sub_topology(self._node),
+            TaskId(-1, 0),
+            application_id=runtime.config.application_id,
+            stores=self.stores,
+            output=Output(),
+            config=runtime.config,
+            clock=runtime.clock,
+            moment=self._moment,
+        )
+
     def close(self) -> None:
-        self._task.close()
+        if self._task is not None:
+            self._task.close()
         self._disk.close()

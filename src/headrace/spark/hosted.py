@@ -6,6 +6,7 @@ the plan names: stores are brought to the plan's base first, and what operators 
 
 from __future__ import annotations
 
+import logging
 import socket
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,8 @@ def memory_store(sub: int) -> str:
 MEMORY = b"memory"
 """The key of what a task remembers."""
 
+logger = logging.getLogger("headrace")
+
 _HOST = socket.gethostname()
 
 
@@ -46,7 +49,7 @@ class HostedTask:
         self.placement = runtime.layout.by_sub(task_id.subtopology)
         self.local = LocalState(runtime.state_path / str(task_id), self.placement.sub.stores)
         self.output = runtime.new_output()
-        self.task: StreamTask = runtime.build_task(self.placement, task_id, self.local, self.output)
+        self._task: StreamTask | None = None
         self._memory_of: Stamp | None = None
         """The stamp whose memory the StreamTask holds."""
         self._fresh = True
@@ -57,16 +60,19 @@ class HostedTask:
         accepted = self.accepted(plan)
         recovery = self.local.prepare(accepted, self._changelog)
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
-            self.task.restore(self.local.backend(TASK_STORE).get(MEMORY))
+            self._go_back()
             self._fresh = False
+        task = self._task
+        assert task is not None
         failpoint("prepare.after")
         watch.lap("prepare")
         try:
             chunks = in_order(rows)
             watch.lap("unpack")
-            self.task.process(chunks)
-            self.task.punctuate(plan.wall_clock)
-            snapshot = self.task.snapshot()
+            task.process(chunks)
+            task.punctuate(plan.wall_clock)
+            task.flush()
+            snapshot = task.snapshot()
             failpoint("process.after")
             watch.lap("process")
             if snapshot is not None:
@@ -89,7 +95,7 @@ class HostedTask:
         report = Report(
             str(self.id),
             stamp.attempt if written else None,
-            self.task.next_wall_clock_due(),
+            task.next_wall_clock_due(),
             sum(len(chunk) for chunk in chunks),
             sum(len(columns) for columns in taken if not columns.repartition),
             recovery.kind,
@@ -101,6 +107,20 @@ class HostedTask:
         made.append(self._row("report", "", encode(report)))
         failpoint("task.after")
         return made
+
+    def _go_back(self) -> None:
+        """The task as it was at the last commit. One with a user's own processors or stores is made anew, since what
+        they have in memory may be that of a batch that failed, or may lack what another process has done.
+        """
+        if self._task is not None and self._task.has_users_state:
+            old, self._task = self._task, None
+            try:
+                old.close()
+            except Exception:
+                logger.exception("task %s: a processor or store could not be closed", self.id)
+        if self._task is None:
+            self._task = self.runtime.build_task(self.placement, self.id, self.local, self.output)
+        self._task.restore(self.local.backend(TASK_STORE).get(MEMORY))
 
     def accepted(self, plan: Plan) -> Accepted:
         """What the log says is true of this task."""
@@ -161,7 +181,8 @@ class HostedTask:
         )
 
     def close(self) -> None:
-        self.task.close()
+        if self._task is not None:
+            self._task.close()
         self.local.close()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.state.backend import Backend, Marks, ReadBackend
 from headrace.state.base import Changelog, StateStore, ValueAndTimestamp
+from headrace.state.custom import CustomStore
 from headrace.state.factory import Store, StoreView, memory_store, open_store, open_view
 from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
 from headrace.state.memory import MemoryBackend
@@ -20,6 +21,7 @@ from headrace.state.window_view import ReadOnlyWindowStore
 __all__ = [
     "Backend",
     "Changelog",
+    "CustomStore",
     "KeyValueStore",
     "Marks",
     "MemoryBackend",

@@ -9,6 +9,7 @@ from headrace.serdes import serde_for
 from headrace.serdes.base import Serde
 from headrace.state.backend import Backend, ReadBackend
 from headrace.state.base import Changelog, no_time, value_and_timestamp, value_only
+from headrace.state.custom import CustomStore, view_store
 from headrace.state.expiry import ReadRows
 from headrace.state.key_value import (
     KeyValueStore,
@@ -24,6 +25,7 @@ from headrace.state.versioned import ReadOnlyVersionedKeyValueStore, VersionedKe
 from headrace.state.versions import ReadVersions
 from headrace.state.window import TimestampedWindowStore, WindowStore
 from headrace.state.window_view import ReadOnlyWindowStore
+from headrace.store import StateStore
 from headrace.topology.stores import StoreKind, StoreSpec
 from headrace.topology.versioned import versioned_segment_interval
 
@@ -34,12 +36,14 @@ Store: TypeAlias = (
     | TimestampedWindowStore[Any, Any]
     | SessionStore[Any, Any]
     | VersionedKeyValueStore[Any, Any]
+    | CustomStore
 )
 StoreView: TypeAlias = (
     ReadOnlyKeyValueStore[Any, Any]
     | ReadOnlyWindowStore[Any, Any]
     | ReadOnlySessionStore[Any, Any]
     | ReadOnlyVersionedKeyValueStore[Any, Any]
+    | StateStore
 )
 
 
@@ -100,6 +104,8 @@ def open_store(
                 segment_interval_ms=spec.segment_interval_ms,
                 changelog=changelog,
             )
+        case "custom":
+            return CustomStore(spec, backend, changelog, now)
 
 
 def open_view(
@@ -127,6 +133,8 @@ def open_view(
         case "versioned":
             versions = ReadVersions(backend, spec.retention_ms, spec.segment_interval_ms)
             return ReadOnlyVersionedKeyValueStore(spec.name, versions, key, decode)
+        case "custom":
+            return view_store(spec, backend)
 
 
 def _log_evicted(changelog: Changelog | None, now: Callable[[], int]) -> Evicted | None:

@@ -105,7 +105,7 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
     if spec.max_entries:
         backend = LruRows(backend, spec.max_entries)
     match spec.kind:
-        case "key_value":
+        case "key_value" | "custom":
             return replay_key_value(backend)
         case "timestamped_key_value":
             return replay_timestamped_key_value(backend)
@@ -135,7 +135,11 @@ def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:
     def apply_many(
         keys: Sequence[bytes | None], values: Sequence[bytes | None], timestamps: Sequence[int]
     ) -> int:
-        if spec.kind in ("key_value", "timestamped_key_value") and None not in keys and None not in values:
+        if (
+            spec.kind in ("key_value", "timestamped_key_value", "custom")
+            and None not in keys
+            and None not in values
+        ):
             plain = cast("Sequence[bytes]", values)
             stored = map(add, map(pack_timestamp, timestamps), plain) if timestamped else plain
             backend.put_many(zip(cast("Sequence[bytes]", keys), stored, strict=True))

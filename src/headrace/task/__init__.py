@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.task.globals import global_sub_topology
+from headrace.task.globals import global_sub_topology, protect, writable
 from headrace.task.output import Output, OutputColumns
 from headrace.task.position import Moment
 from headrace.task.stores import open_stores
@@ -17,4 +17,6 @@ __all__ = [
     "changes_of_topic",
     "global_sub_topology",
     "open_stores",
+    "protect",
+    "writable",
 ]

@@ -13,6 +13,7 @@ from headrace.processors.context import Process, TaskContext
 from headrace.record import Headers
 from headrace.resolve import operator_serde
 from headrace.serdes import Serde
+from headrace.state import CustomStore
 from headrace.task.failures import Failures
 from headrace.task.lines import Line, Lines
 from headrace.task.memory import Cell, Memory
@@ -141,6 +142,11 @@ _WRITES = frozenset(
 )
 
 
+def changed_by_its_topic_only(store: str) -> str:
+    """Why a global store cannot be written by others than its own processor."""
+    return f"the global store `{store}` is changed by its topic only; write to that topic instead"
+
+
 class ReadOnlyStore:
     """A global store as processors of other nodes see it: every host has a copy, so only its topic may change it."""
 
@@ -150,12 +156,13 @@ class ReadOnlyStore:
         self._store = store
 
     def __getattr__(self, name: str) -> Any:
+        store = self._store
+        if isinstance(store, CustomStore):
+            # Its writes are its own: they are refused when they get to its rows.
+            return getattr(store.store, name)
         if name in _WRITES:
-            raise StoreError(
-                f"`{name}` is refused: the global store `{self._store.name}` is changed by its topic only; "
-                f"write to that topic instead"
-            )
-        return getattr(self._store, name)
+            raise StoreError(f"`{name}` is refused: {changed_by_its_topic_only(store.name)}")
+        return getattr(store, name)
 
 
 def fan_out(children: tuple[Process, ...]) -> Process:

@@ -17,6 +17,8 @@ from headrace.processors.context import Alarm
 from headrace.processors.custom import is_settled
 from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
 from headrace.resolve import node_serdes
+from headrace.state import CustomStore
+from headrace.store import StateStore
 from headrace.task.failures import Failures
 from headrace.task.lanes import Lane, merge_order
 from headrace.task.lifetimes import Lifetimes
@@ -30,15 +32,16 @@ from headrace.task.sinks import build_sink
 from headrace.task.sources import Source
 from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, SubTopology
 from headrace.topology.operators import Process as CustomProcess
+from headrace.topology.operators import TableTransformValues
 from headrace.windows import milliseconds
 
 
 class StreamTask:
     """Runs the nodes of a sub-topology over chunks of records, in Kafka Streams' order.
 
-    The host opens the stores, calls `process` for every batch and takes what was written from `output`. After an
-    error the batch is void: `restore` the last snapshot, or better make a new task, since a processor's own
-    attributes cannot be undone.
+    The host opens the stores, brings them to the last commit, calls `process` and `flush` for every batch and takes
+    what was written from `output`. After an error the batch is void: `restore` the last snapshot, or make a new task
+    where there is users' state.
     """
 
     def __init__(
@@ -74,6 +77,16 @@ class StreamTask:
         self._timed = any(
             isinstance(n, ProcessorNode) and isinstance(n.operator, CustomProcess) for n in sub.nodes
         )
+        self._customs = [store for store in stores.values() if isinstance(store, CustomStore)]
+        self.has_users_state = bool(self._customs) or any(
+            isinstance(n, ProcessorNode) and isinstance(n.operator, CustomProcess | TableTransformValues)
+            for n in sub.nodes
+        )
+        """Whether a user's own processors or stores may keep something in memory. It cannot be taken back, so the
+        host has to make a new task after a batch that failed, or that another process has run."""
+        self._state_dir = config.state_path / str(task_id)
+        if self._customs:
+            stores = {**stores, **{s.name: self._begin(s) for s in self._customs}}
         self._closes: list[Callable[[], None]] = []
         self._alarms: list[Alarm] = []
         self._lines = Lines(sub.nodes, self._position, self._time)
@@ -146,6 +159,11 @@ class StreamTask:
             self._lines.cancel()
             raise
 
+    def flush(self) -> None:
+        """Let the users' stores write what they have held back. To be called before each commit."""
+        for store in self._customs:
+            store.flush()
+
     def punctuate(self, now: int) -> bool:
         """Fire the wall-clock punctuators and operators that are due; whether there were any."""
         try:
@@ -181,9 +199,9 @@ class StreamTask:
         self.output.clear()
 
     def close(self) -> None:
-        """Close the processors, each of them even if another one fails."""
+        """Close the processors and the users' stores, each of them even if another one fails."""
         self._lines.cancel()
-        closes, self._closes = self._closes, []
+        closes, self._closes = [*self._closes, *(store.close for store in self._customs)], []
         failure: Exception | None = None
         for action in closes:
             try:
@@ -217,6 +235,9 @@ class StreamTask:
         if type is PunctuationType.STREAM_TIME:
             return self._stream_queue.add(node, 0, every, callback)
         return self._wall_queue.add(node, self._clock() + every, every, callback)
+
+    def _begin(self, store: CustomStore) -> StateStore:
+        return store.begin(self.application_id, self.task_id, self._state_dir)
 
     # inside ---------------------------------------------------------------------------------------------------------
 

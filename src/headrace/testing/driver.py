@@ -15,7 +15,15 @@ from headrace.errors import LogError
 from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_optimization, check_serdes
 from headrace.state import Backend, Changelog, MemoryBackend, Store
-from headrace.task import Moment, Output, StreamTask, global_sub_topology, open_stores
+from headrace.task import (
+    Moment,
+    Output,
+    StreamTask,
+    global_sub_topology,
+    open_stores,
+    protect,
+    writable,
+)
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
 from headrace.testing.getters import StoreGetters
 from headrace.testing.queues import RawRecord, RecordQueues
@@ -85,6 +93,7 @@ class TopologyTestDriver(StoreGetters):
             self._global_stores.update(opened)
             task = self._task(global_sub_topology(node), opened, moment, frozenset())
             self._global_tasks.update(dict.fromkeys(node.source.topics, task))
+        protect(self._global_stores.values())
         moment = Moment()
         self._stores = self._open(topology.stores.values(), moment)
         hidden = {name for node in global_nodes for name in (node.source.name, node.processor.name)}
@@ -153,6 +162,7 @@ class TopologyTestDriver(StoreGetters):
         """Move the wall clock, and fire the punctuators that are then due (each once)."""
         self._clock.advance(duration)
         self._main.punctuate(self._clock())
+        self._main.flush()
         self._complete()
 
     # stores ---------------------------------------------------------------------------------------------------------
@@ -250,7 +260,10 @@ class TopologyTestDriver(StoreGetters):
 
     def _feed(self, topic: str, record: RawRecord) -> None:
         if topic in self._global_tasks:
-            self._run(self._global_tasks[topic], topic, record)
+            task = self._global_tasks[topic]
+            with writable(self._global_stores.values()):
+                self._run(task, topic, record)
+                task.flush()
         else:
             self._queues.add(topic, record)
 
@@ -260,6 +273,7 @@ class TopologyTestDriver(StoreGetters):
         self._capture()
         while queues:
             self._run(self._main, *queues.take())
+            self._main.flush()
             self._capture()
         if self._disk is not None:
             self._disk.step()

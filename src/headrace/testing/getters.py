@@ -8,6 +8,7 @@ from typing import Any
 from headrace.errors import StoreError
 from headrace.origin import caller
 from headrace.state import (
+    CustomStore,
     KeyValueStore,
     SessionStore,
     Store,
@@ -31,12 +32,13 @@ class StoreGetters:
         return plain(self.get_state_store(name))
 
     def get_state_store(self, name: str) -> Any:
-        """A store by name, as processors see it."""
+        """A store by name, as processors see it; one of your own is the object itself."""
         stores = self.get_all_state_stores()
         if name not in stores:
             known = ", ".join(f"`{store}`" for store in sorted(stores)) or "none"
             raise StoreError(f"there is no store `{name}`; the topology has: {known}", origin=caller())
-        return stores[name]
+        found = stores[name]
+        return found.store if isinstance(found, CustomStore) else found
 
     def get_key_value_store(self, name: str) -> Any:
         """A key-value store with plain values, whether it keeps timestamps or not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -10,12 +10,19 @@ from typing import Any, Literal, TypeAlias
 from headrace.errors import InvalidArgumentError
 from headrace.origin import NOWHERE, Origin, caller
 from headrace.processor import PunctuationType
-from headrace.serdes import serde_for
+from headrace.serdes import Serdes, serde_for
 from headrace.serdes.base import Serde
+from headrace.store import StateStore
 from headrace.windows import milliseconds
 
 StoreKind: TypeAlias = Literal[
-    "key_value", "timestamped_key_value", "window", "timestamped_window", "session", "versioned"
+    "key_value",
+    "timestamped_key_value",
+    "window",
+    "timestamped_window",
+    "session",
+    "versioned",
+    "custom",
 ]
 
 
@@ -44,6 +51,8 @@ class StoreSpec:
     """Key-value stores: how many rows there may be (0: any number); the one used longest ago makes room."""
     segment_interval_ms: int = 0
     """Versioned stores: how much time is forgotten at once."""
+    supplier: Callable[[], Any] | None = None
+    """Stores of the user's own: makes one for each task."""
     changelog_topic: str | None = None
     """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
     origin: Origin = field(default=NOWHERE, compare=False)
@@ -163,6 +172,46 @@ def session_store(
         _pairs(log_config),
         retention_ms=milliseconds(retention, "retention"),
         origin=caller(),
+    )
+
+
+def custom_store(
+    name: str,
+    supplier: Callable[[], StateStore],
+    *,
+    logging: bool = True,
+    log_config: Mapping[str, str] | None = None,
+) -> StoreSpec:
+    """A store of your own for processors; `supplier()` makes a new `StateStore` for each task.
+
+    >>> from headrace import StateStore
+    >>> custom_store("graph", StateStore).kind
+    'custom'
+    """
+    origin = caller()
+    if isinstance(supplier, StateStore) or not callable(supplier):
+        raise InvalidArgumentError(
+            f"a store is made anew for each task: pass its class or a function that returns one, got {supplier!r}",
+            node=name,
+            origin=origin,
+        )
+    if isinstance(supplier, type) and not issubclass(supplier, StateStore):
+        raise InvalidArgumentError(
+            f"a store of your own is a `StateStore`, and `{supplier.__name__}` is none: derive it from "
+            "`headrace.StateStore`",
+            node=name,
+            origin=origin,
+        )
+    return StoreSpec(
+        name,
+        "custom",
+        Serdes.bytes(),
+        Serdes.bytes(),
+        True,
+        logging,
+        _pairs(log_config),
+        supplier=supplier,
+        origin=origin,
     )
 
 
