@@ -29,6 +29,7 @@ from headrace.processor import Processor, ProcessorContext, PunctuationType, Val
 from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
 from headrace.store import StateStore, StateStoreContext
+from headrace.suppressed import BufferConfig, Suppressed
 from headrace.topology.stores import StoreSpec, custom_store, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
 from headrace.topology.versioned import versioned_key_value_store
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BranchedKStream",
+    "BufferConfig",
     "Change",
     "CogroupedKStream",
     "EmitStrategy",
@@ -69,6 +71,7 @@ __all__ = [
     "Streams",
     "StreamsBuilder",
     "StreamsConfig",
+    "Suppressed",
     "TaskId",
     "TimeWindowedCogroupedKStream",
     "TimeWindowedKStream",

@@ -18,7 +18,8 @@
     ├── ProcessingError             a record could not be processed
     │   ├── DeserializationError    its bytes could not be read (a poison record)
     │   ├── SerializationError      a value could not be written
-    │   └── CallbackError           the user's function raised
+    │   ├── CallbackError           the user's function raised
+    │   └── BufferFullError         `suppress` may hold back no more than it does
     ├── StoreError                  a state store was used wrongly, is closed or not there
     ├── SparkFailedError            Spark lost a part of the running query
     └── LogError                    the topic log refused or lost something
@@ -146,6 +147,10 @@ class SerializationError(ProcessingError):
 
 class CallbackError(ProcessingError):
     """The user's function raised."""
+
+
+class BufferFullError(ProcessingError):
+    """The buffer of a `suppress` that may not send updates on early is full."""
 
 
 class StoreError(HeadraceError):

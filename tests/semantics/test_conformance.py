@@ -12,9 +12,6 @@ from semantics.scenarios import SCENARIOS, topology_of
 NOT_YET = {
     "group_by_key_count_cached": "record caches",
     "stream_table_grace_inner": "versioned tables",
-    "suppress_time_limit_max_records": "suppress",
-    "suppress_time_limit_unbounded": "suppress",
-    "suppress_window_close_tumbling": "suppress",
 }
 """Recorded, but what they need is not built yet."""
 

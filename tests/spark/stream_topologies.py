@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from headrace import (
+    BufferConfig,
     EmitStrategy,
     JoinWindows,
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
     Topology,
 )
@@ -60,6 +62,22 @@ def final_results() -> Topology:
     sliding.count(store="sliding").to_stream().to("sliding", value=int)
     sessions = grouped.windowed_by(SessionWindows(ms(15), grace=ms(30))).emit_strategy(final)
     sessions.count(store="sessions").to_stream().to("sessions", value=int)
+    return builder.build()
+
+
+def suppressed() -> Topology:
+    """Updates that are held back: of every kind of window until it is closed, and of a plain table for a time."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by_key()
+    tumbling = grouped.windowed_by(TimeWindows(ms(40), grace=ms(30))).count(store="tumbling")
+    tumbling.suppress(Suppressed.until_window_closes(), name="final").to_stream().to("tumbling", value=int)
+    sliding = grouped.windowed_by(SlidingWindows(ms(20), grace=ms(30))).count(store="sliding")
+    sliding.suppress(Suppressed.until_window_closes()).to_stream().to("sliding", value=int)
+    sessions = grouped.windowed_by(SessionWindows(ms(15), grace=ms(30))).count(store="sessions")
+    sessions.suppress(Suppressed.until_window_closes()).to_stream().to("sessions", value=int)
+    counts = grouped.count(store="counts")
+    few = Suppressed.until_time_limit(ms(60), BufferConfig.max_bytes(150))
+    counts.suppress(few).to_stream().to("counts", value=int)
     return builder.build()
 
 

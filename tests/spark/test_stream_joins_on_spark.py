@@ -1,9 +1,10 @@
-"""Joins of streams, sliding windows, cogroups and final results on Spark: in several batches and four partitions, what
-the test driver gives.
+"""Joins of streams, sliding windows, cogroups, final and suppressed results on Spark: in several batches and four
+partitions, what the test driver gives.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -21,9 +22,10 @@ from tests.spark.test_operators_on_spark import check_partitions
         (topologies.stream_joins(), parts("left", "right", late=80, size=100, keys=12)),
         (topologies.sliding_windows(), parts("in", late=80)),
         (topologies.final_results(), parts("in", late=60, size=100)),
+        (topologies.suppressed(), parts("in", late=60, size=100)),
         (topologies.cogroups(), parts("left", "right", late=50)),
     ],
-    ids=["stream-joins", "sliding-windows", "final-results", "cogroups"],
+    ids=["stream-joins", "sliding-windows", "final-results", "suppressed", "cogroups"],
 )
 def test_each_partition_gives_what_its_own_driver_gives(
     topology: Topology, inputs: list[Part], application: Callable[..., Application]
@@ -39,3 +41,16 @@ def test_as_many_pairs_meet_behind_a_repartition(application: Callable[..., Appl
     app = application(topology).run(inputs)
     expected = {record.key: record.value for record in reference(topology, inputs).outputs["pairs"]}
     assert {record.key: record.value for record in flat(app.read("pairs"))} == expected
+
+
+def test_what_is_held_back_survives_a_lost_disk(application: Callable[..., Application]) -> None:
+    inputs, topology = parts("in", late=60, size=100), topologies.suppressed()
+    app = application(topology)
+    app.run(inputs[:2])
+    marks = {
+        record.headers for record in flat(app.read("app-final-store-changelog")) if record.value is not None
+    }
+    assert marks == {(("v", b"\x03"),)}  # what Kafka Streams wants to see there
+    shutil.rmtree(app.config.state_path)
+    app.run(inputs[2:])
+    check_partitions(app, topology, inputs)

@@ -9,6 +9,7 @@ from pathlib import Path
 import describe_foreign_key_cases  # noqa: F401 - adds its cases
 import describe_more_cases  # noqa: F401 - adds its cases
 import describe_stream_cases  # noqa: F401 - adds its cases
+import describe_suppress_cases  # noqa: F401 - adds its cases
 import describe_table_cases  # noqa: F401 - adds its cases
 import pytest
 from describe_cases import CASES

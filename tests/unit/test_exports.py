@@ -10,13 +10,12 @@ import pytest
 import headrace
 
 NAMES = """
-BranchedKStream Change CogroupedKStream EmitStrategy ErrorContext GlobalKTable HeadraceError JoinWindows
+BranchedKStream BufferConfig Change CogroupedKStream EmitStrategy ErrorContext GlobalKTable HeadraceError JoinWindows
 KGroupedStream KGroupedTable KStream KTable Materialized Processor ProcessorContext PunctuationType Record
 RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWindowedKStream SessionWindows
-SlidingWindows StateStore StateStoreContext StoreSpec Streams StreamsBuilder StreamsConfig TaskId
-TimeWindowedCogroupedKStream TimeWindowedKStream
-TimeWindows Topology ValueTransformer Windowed custom_store key_value_store log_and_continue log_and_fail session_store
-versioned_key_value_store window_store
+SlidingWindows StateStore StateStoreContext StoreSpec Streams StreamsBuilder StreamsConfig Suppressed TaskId
+TimeWindowedCogroupedKStream TimeWindowedKStream TimeWindows Topology ValueTransformer Windowed custom_store
+key_value_store log_and_continue log_and_fail session_store versioned_key_value_store window_store
 """
 
 

@@ -27,6 +27,7 @@ LEAVES = {
     "record",
     "serdes",
     "store",
+    "suppressed",
     "windows",
     # The log's face: what a chunk of records is. Not the logs themselves.
     "log.base",

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, assert_type
 import msgspec
 
 from headrace import (
+    BufferConfig,
     CogroupedKStream,
     EmitStrategy,
     GlobalKTable,
@@ -23,9 +24,11 @@ from headrace import (
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
     Windowed,
 )
+from headrace.suppressed import EagerBufferConfig, StrictBufferConfig
 
 
 @dataclass
@@ -195,6 +198,11 @@ assert_type(by_x.reduce(lambda so_far, key: key, lambda so_far, key: so_far), KT
 assert_type(
     by_x.aggregate(lambda: 0.0, lambda x, key, sum: sum + 1, lambda x, key, sum: sum - 1), KTable[int, float]
 )
+assert_type(
+    users.suppress(Suppressed.until_time_limit(minute, BufferConfig.max_records(9))), KTable[str, Point]
+)
+assert_type(BufferConfig.unbounded().with_max_records(9).with_logging_disabled(), StrictBufferConfig)
+assert_type(BufferConfig.max_bytes(9).with_max_records(9), EagerBufferConfig)
 amounts = builder.table("amounts", value=float)
 assert_type(users.join(amounts, join=lambda point, amount: point.x * amount), KTable[str, float])
 assert_type(

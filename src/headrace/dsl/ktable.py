@@ -11,6 +11,7 @@ from headrace.dsl.graph import Operation
 from headrace.dsl.grouped_table import KGroupedTable
 from headrace.dsl.handle import check_callable
 from headrace.dsl.old_values import send_old_values
+from headrace.dsl.suppressing import TableSuppressOperations
 from headrace.dsl.table_joins import TableJoinOperations
 from headrace.dsl.table_values import TableValueOperations
 from headrace.origin import caller
@@ -25,7 +26,7 @@ K2 = TypeVar("K2")
 V2 = TypeVar("V2")
 
 
-class KTable(TableJoinOperations[K, V], TableValueOperations[K, V]):
+class KTable(TableJoinOperations[K, V], TableValueOperations[K, V], TableSuppressOperations[K, V]):
     """A table: the latest value of each key. Made by `StreamsBuilder.table` and by aggregations.
 
     >>> from headrace import StreamsBuilder

@@ -69,6 +69,18 @@ class TaskContext(Protocol):
         """Where the current record came from; None inside a punctuator."""
         ...
 
+    def forward_as(
+        self,
+        metadata: RecordMetadata | None,
+        forward: Process,
+        key: Any,
+        value: Any,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        """Forward a record that was kept for a while: for the nodes behind it comes from where it came from then."""
+        ...
+
     def stream_time(self) -> int:
         """The highest timestamp seen by this task, -1 before the first record."""
         ...

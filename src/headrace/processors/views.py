@@ -8,7 +8,16 @@ from typing import Any, TypeAlias
 from headrace.processors.context import NodeContext
 from headrace.processors.transformers import Transform, transformer
 from headrace.processors.versions import is_versioned
-from headrace.topology.views import FilterView, JoinView, MapValuesView, StoreView, TableView, TransformView
+from headrace.state.suppression import NOT_BUFFERED
+from headrace.topology.views import (
+    FilterView,
+    JoinView,
+    MapValuesView,
+    StoreView,
+    SuppressView,
+    TableView,
+    TransformView,
+)
 
 Row: TypeAlias = tuple[Any, int]
 """A value and its timestamp."""
@@ -47,6 +56,8 @@ def lookup(view: TableView, ctx: NodeContext, as_of: AsOf | None = None) -> Look
         case JoinView():
             # A join is not versioned, even if both of its sides are.
             return _joined(view, lookup(view.this, ctx), lookup(view.other, ctx))
+        case SuppressView(table, store):
+            return _suppressed(lookup(table, ctx), ctx.store(store).prior)
 
 
 def rows_of(store: Any) -> Lookup:
@@ -131,5 +142,16 @@ def _joined(view: JoinView, this_row: Lookup, other_row: Lookup) -> Lookup:
         right, right_time = other or (None, -1)
         value = joiner(key, left, right) if with_key else joiner(left, right)
         return None if value is None else (value, max(left_time, right_time))
+
+    return find
+
+
+def _suppressed(row_of: Lookup, prior: Callable[[Any], Any]) -> Lookup:
+    def find(key: Any) -> Row | None:
+        value = prior(key)
+        if value is NOT_BUFFERED:
+            return row_of(key)
+        # When it was is not known: only the update behind it is.
+        return None if value is None else (value, -1)
 
     return find

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from headrace.failpoints import failpoint
 from headrace.log.base import Chunk, TopicPartition
-from headrace.record import TaskId
+from headrace.record import NO_HEADERS, TaskId
 from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.outputs import output_rows
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.spark.stopwatch import Stopwatch
+from headrace.state import CHANGELOG_HEADERS
 from headrace.state.local import LocalState
 from headrace.state.stamps import TASK_STORE, Accepted, Stamp
 from headrace.task import StreamTask, changes_of_topic
@@ -53,6 +54,11 @@ class HostedTask:
         self._memory_of: Stamp | None = None
         """The stamp whose memory the StreamTask holds."""
         self._fresh = True
+        self._headers = {
+            spec.name: CHANGELOG_HEADERS[spec.kind]
+            for spec in self.placement.sub.stores
+            if spec.kind in CHANGELOG_HEADERS
+        }
 
     def run(self, plan: Plan, rows: Sequence[Row]) -> list[Row]:
         """One batch: bring the stores to the base, process, commit locally. What it wrote, changed and reports."""
@@ -171,7 +177,9 @@ class HostedTask:
         if changed:
             keys, values, timestamps = zip(*changed, strict=True)
             topic = self._changelog_topic(store)
-            for payload in pack_in_parts(records(keys, values, timestamps)):
+            marks = self._headers.get(store)
+            headers = None if marks is None else [NO_HEADERS if value is None else marks for value in values]
+            for payload in pack_in_parts(records(keys, values, timestamps, headers)):
                 yield self._row("changelog", topic, payload)
 
     def _row(self, kind: Kind, topic: str, payload: bytes) -> Row:

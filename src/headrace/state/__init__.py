@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from headrace.state.backend import Backend, Marks, ReadBackend
-from headrace.state.base import Changelog, StateStore, ValueAndTimestamp
+from headrace.state.base import CHANGELOG_HEADERS, Changelog, StateStore, ValueAndTimestamp
 from headrace.state.custom import CustomStore
 from headrace.state.factory import Store, StoreView, memory_store, open_store, open_view
 from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
 from headrace.state.memory import MemoryBackend
 from headrace.state.replay import replay
 from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.suppression import SuppressionBuffer
 from headrace.state.versioned import (
     ReadOnlyVersionedKeyValueStore,
     VersionedKeyValueStore,
@@ -19,6 +20,7 @@ from headrace.state.window import TimestampedWindowStore, WindowStore
 from headrace.state.window_view import ReadOnlyWindowStore
 
 __all__ = [
+    "CHANGELOG_HEADERS",
     "Backend",
     "Changelog",
     "CustomStore",
@@ -34,6 +36,7 @@ __all__ = [
     "StateStore",
     "Store",
     "StoreView",
+    "SuppressionBuffer",
     "TimestampedKeyValueStore",
     "TimestampedWindowStore",
     "ValueAndTimestamp",

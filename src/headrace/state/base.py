@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from struct import Struct
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from headrace.errors import HeadraceError, SerializationError, StoreError
+from headrace.record import Headers
 from headrace.serdes import explain_write
 from headrace.serdes.base import Serde
+from headrace.topology.stores import StoreKind
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 Changelog: TypeAlias = Callable[[bytes, bytes | None, int], None]
 """Told of every change: key, value (None: deleted) and timestamp, with the bytes of Kafka Streams' changelogs."""
+
+CHANGELOG_HEADERS: Final[Mapping[StoreKind, Headers]] = {"suppression_buffer": (("v", b"\x03"),)}
+"""What Kafka Streams wants to find on changelog records (but for deletions) of some kinds of stores."""
 
 _TIMESTAMP = Struct(">q")
 pack_timestamp = _TIMESTAMP.pack

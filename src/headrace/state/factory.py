@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from headrace.errors import StoreError
 from headrace.serdes import serde_for
 from headrace.serdes.base import Serde
 from headrace.state.backend import Backend, ReadBackend
@@ -21,6 +22,7 @@ from headrace.state.lru import Evicted, LruRows, ReadLruRows
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments
 from headrace.state.session import ReadOnlySessionStore, SessionStore
+from headrace.state.suppression import SuppressionBuffer
 from headrace.state.versioned import ReadOnlyVersionedKeyValueStore, VersionedKeyValueStore
 from headrace.state.versions import ReadVersions
 from headrace.state.window import TimestampedWindowStore, WindowStore
@@ -37,6 +39,7 @@ Store: TypeAlias = (
     | SessionStore[Any, Any]
     | VersionedKeyValueStore[Any, Any]
     | CustomStore
+    | SuppressionBuffer[Any, Any]
 )
 StoreView: TypeAlias = (
     ReadOnlyKeyValueStore[Any, Any]
@@ -106,6 +109,8 @@ def open_store(
             )
         case "custom":
             return CustomStore(spec, backend, changelog, now)
+        case "suppression_buffer":
+            return SuppressionBuffer(spec.name, backend, key, value, changelog, now)
 
 
 def open_view(
@@ -135,6 +140,11 @@ def open_view(
             return ReadOnlyVersionedKeyValueStore(spec.name, versions, key, decode)
         case "custom":
             return view_store(spec, backend)
+        case "suppression_buffer":
+            raise StoreError(
+                f"the store `{spec.name}` holds updates back for an operator and cannot be asked: "
+                "ask the store of the table in front of it, or of one behind it"
+            )
 
 
 def _log_evicted(changelog: Changelog | None, now: Callable[[], int]) -> Evicted | None:

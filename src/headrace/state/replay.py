@@ -12,6 +12,7 @@ from headrace.state.expiry import ExpiringRows
 from headrace.state.key_schema import split_session_key, split_window_key
 from headrace.state.lru import LruRows
 from headrace.state.segments import Segments
+from headrace.state.suppression import replay_suppression
 from headrace.state.versions import Versions
 from headrace.topology.stores import StoreSpec
 
@@ -121,6 +122,8 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
             return replay_session(Segments(backend, spec.retention_ms), by_time=not spec.persistent)
         case "versioned":
             return replay_versioned(Versions(backend, spec.retention_ms, spec.segment_interval_ms))
+        case "suppression_buffer":
+            return replay_suppression(backend)
 
 
 def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from headrace.config import StreamsConfig
 from headrace.errors import (
+    BufferFullError,
     CallbackError,
     DeserializationError,
     HeadraceError,
@@ -45,7 +46,8 @@ class Failures:
         where = raised_at(error)
         # What a store has to say is said well already.
         what = error.message if isinstance(error, HeadraceError) else f"a callback raised {describe(error)}"
-        failure = CallbackError(
+        kind = BufferFullError if isinstance(error, BufferFullError) else CallbackError
+        failure = kind(
             what,
             node=node,
             origin=origin if where == NOWHERE else where,

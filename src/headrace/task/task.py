@@ -20,7 +20,7 @@ from headrace.resolve import node_serdes
 from headrace.state import CustomStore
 from headrace.store import StateStore
 from headrace.task.failures import Failures
-from headrace.task.lanes import Lane, merge_order
+from headrace.task.lanes import Lane, OneRow, merge_order
 from headrace.task.lifetimes import Lifetimes
 from headrace.task.lines import Lines
 from headrace.task.memory import Memory
@@ -215,6 +215,22 @@ class StreamTask:
 
     def metadata(self) -> RecordMetadata | None:
         return self._position.metadata()
+
+    def forward_as(
+        self,
+        metadata: RecordMetadata | None,
+        forward: Process,
+        key: Any,
+        value: Any,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        position = self._position
+        rows, row = position.rows, position.row
+        past = None if metadata is None else OneRow(*metadata, None, None, timestamp, headers)
+        position.rows, position.row = past, 0
+        forward(key, value, timestamp, headers)
+        position.rows, position.row = rows, row
 
     def stream_time(self) -> int:
         return int(self._time.value)

@@ -14,7 +14,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import LogError
 from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_optimization, check_serdes
-from headrace.state import Backend, Changelog, MemoryBackend, Store
+from headrace.state import CHANGELOG_HEADERS, Backend, Changelog, MemoryBackend, Store
 from headrace.task import (
     Moment,
     Output,
@@ -231,14 +231,15 @@ class TopologyTestDriver(StoreGetters):
     def _changelog(self, spec: StoreSpec) -> Changelog | None:
         if spec.changelog_topic is not None:
             return None
-        return self._writer(f"{self.config.application_id}-{spec.name}-changelog")
+        topic = f"{self.config.application_id}-{spec.name}-changelog"
+        return self._writer(topic, CHANGELOG_HEADERS.get(spec.kind, NO_HEADERS))
 
-    def _writer(self, topic: str) -> Callable[[bytes, bytes | None, int], None]:
+    def _writer(self, topic: str, headers: Headers) -> Callable[[bytes, bytes | None, int], None]:
         def write(key: bytes, value: bytes | None, timestamp: int) -> None:
             queue = self._produced.get(topic)
             if queue is None:
                 queue = self._produced[topic] = deque(maxlen=KEPT)
-            queue.append((key, value, timestamp, NO_HEADERS))
+            queue.append((key, value, timestamp, NO_HEADERS if value is None else headers))
 
         return write
 

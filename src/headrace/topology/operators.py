@@ -221,6 +221,20 @@ class SessionAggregate(Operator):
     emit: EmitStrategy = EmitStrategy.ON_WINDOW_UPDATE
 
 
+@dataclass(frozen=True, slots=True)
+class Suppress(Operator):
+    """Holds updates back in `store`: until `wait_ms` after the first of a key, or with `until_close` after the end of
+    its window. None for a limit: there is none. `emits_early` says what a full buffer does.
+    """
+
+    store: str
+    wait_ms: int
+    until_close: bool
+    max_records: int | None
+    max_bytes: int | None
+    emits_early: bool
+
+
 # joins -------------------------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,7 @@ StoreKind: TypeAlias = Literal[
     "session",
     "versioned",
     "custom",
+    "suppression_buffer",
 ]
 
 

@@ -77,4 +77,16 @@ class JoinView:
         return tuple(dict.fromkeys((*self.this.stores, *self.other.stores)))
 
 
-TableView: TypeAlias = StoreView | FilterView | MapValuesView | TransformView | JoinView
+@dataclass(frozen=True, slots=True)
+class SuppressView:
+    """The row of another table, as it was before the updates that `store` holds back."""
+
+    table: TableView
+    store: str
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        return (self.store, *self.table.stores)
+
+
+TableView: TypeAlias = StoreView | FilterView | MapValuesView | TransformView | JoinView | SuppressView
