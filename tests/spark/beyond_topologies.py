@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
-from headrace import StreamsBuilder, Topology
+from headrace import Materialized, PunctuationType, StreamsBuilder, Topology
 from tests.spark.topologies import letter, ms
 
 
@@ -57,4 +58,24 @@ async def _refuses(value: str) -> str:
 def failing_calls() -> Topology:
     builder = StreamsBuilder()
     builder.stream("in", value=str).map_values_async(_refuses, name="ask").to("out")
+    return builder.build()
+
+
+def lifetimes() -> Topology:
+    """Rows that run out by the time of records: in a table, in what is joined with it, and in a count behind."""
+    builder = StreamsBuilder()
+    table = builder.table("table", value=str, store=Materialized("rows", ttl=ms(60)))
+    table.to_stream().to("changes")
+    stream = builder.stream("stream", value=str)
+    stream.left_join(table, join=lambda value, row: f"{value}-{row}").to("joined", value=str)
+    counts = stream.group_by_key().count(store=Materialized("counts", ttl=ms(45)))
+    counts.to_stream().to("counts", value=int)
+    return builder.build()
+
+
+def by_the_clock() -> Topology:
+    """Rows that run out by the wall clock."""
+    builder = StreamsBuilder()
+    rows = Materialized[str, str]("rows", ttl=timedelta(seconds=3), ttl_clock=PunctuationType.WALL_CLOCK_TIME)
+    builder.table("table", value=str, store=rows).to_stream().to("changes")
     return builder.build()

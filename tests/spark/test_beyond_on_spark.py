@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -11,14 +12,19 @@ from headrace.errors import CallbackError
 from headrace.topology.topology import Topology
 from tests.spark import beyond_topologies as topologies
 from tests.spark.harness import Application, Part, append, encoded, flat, reference
+from tests.spark.harness.application import TIMEOUT
 from tests.spark.harness.inputs import parts
 from tests.spark.test_operators_on_spark import check_partitions
 
 
 @pytest.mark.parametrize(
     ("topology", "inputs"),
-    [(topologies.duplicates(), parts("in", late=90)), (topologies.calls(), parts("in", late=30))],
-    ids=["duplicates", "calls"],
+    [
+        (topologies.duplicates(), parts("in", late=90)),
+        (topologies.calls(), parts("in", late=30)),
+        (topologies.lifetimes(), parts("table", "stream", late=80)),
+    ],
+    ids=["duplicates", "calls", "lifetimes"],
 )
 def test_each_partition_gives_what_its_own_driver_gives(
     topology: Topology, inputs: list[Part], application: Callable[..., Application]
@@ -61,3 +67,18 @@ def test_what_may_fail_is_skipped_if_the_handler_says_so(application: Callable[.
     app.run([{"in": [encoded("k", f"a{number}", number) for number in range(20)]}])
     assert flat(app.read("out")) == []
     assert [record.value for record in flat(app.read("dead"))] == [f"a{n}".encode() for n in range(20)]
+
+
+def test_rows_run_out_by_the_wall_clock_without_any_input(application: Callable[..., Application]) -> None:
+    now = time.time_ns() // 1_000_000
+    with application(topologies.by_the_clock()) as app:
+        app.feed({"table": [encoded("k1", "a", now), encoded("k2", "b", now + 50)]})
+        assert app.streams is not None
+        until = time.monotonic() + TIMEOUT
+        while len(flat(app.read("changes"))) < 4:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        gone = [(record.key, record.value, record.timestamp) for record in flat(app.read("changes"))]
+        assert (b"k1", None, now + 3000) in gone
+        assert (b"k2", None, now + 3050) in gone
+        assert list(app.streams.store("rows").all()) == []

@@ -124,10 +124,12 @@ class BeyondOperations(StatelessOperations[K, V]):
         origin = caller()
         within_ms = milliseconds(within, "within")
         grace_ms = within_ms if grace is None else milliseconds(grace, "grace", positive=False)
-        if isinstance(store, Materialized) and (store.key, store.value, store.ttl) != (None, None, None):
+        if isinstance(store, Materialized) and any(
+            given is not None for given in (store.key, store.value, store.ttl, store.max_entries)
+        ):
             raise InvalidArgumentError(
                 "what the store of `deduplicate` holds, and for how long, follows from `id_type`, `within` and "
-                "`grace`: leave `key`, `value` and `ttl` out of its `Materialized`",
+                "`grace`: leave `key`, `value`, `ttl` and `max_entries` out of its `Materialized`",
                 node=self._name,
                 origin=origin,
             )

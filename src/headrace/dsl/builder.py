@@ -186,7 +186,7 @@ class StreamsBuilder:
             source=source,
             topic=topic,
             store=chosen.spec("timestamped_key_value"),
-            materialized=chosen.queryable,
+            materialized=chosen.is_needed,
             key=chosen.key.serde,
             value=chosen.value.serde,
             timestamp_extractor=timestamp_extractor,
@@ -251,6 +251,13 @@ class StreamsBuilder:
         chosen, source, processor = self._table_names(topic, key, value, store, name)
         # The topic itself is the changelog.
         spec = replace(chosen.spec("timestamped_key_value"), logging=False, log_config=())
+        if spec.ttl_ms:
+            raise InvalidArgumentError(
+                "the rows of a global table do not run out, since every host would have its own time: leave `ttl` "
+                "out, or use `table`",
+                node=processor,
+                origin=origin,
+            )
         if spec.kind == "versioned":
             raise InvalidArgumentError(
                 "a global table cannot be versioned: leave `history_retention` out, or use `table`",

@@ -221,7 +221,7 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
             parents=(parent,),
             origin=caller(),
             store=chosen.spec("timestamped_key_value"),
-            materialized=chosen.queryable,
+            materialized=chosen.is_needed,
         )
         return KTable(
             self._blueprint,

@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin, caller
 from headrace.processor import PunctuationType
 from headrace.topology.naming import Namer, check_name
-from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries
+from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries, check_ttl
 from headrace.topology.versioned import versioned_times
 from headrace.windows import milliseconds
 
@@ -79,6 +79,11 @@ class StoreChoice:
         """Whether the table's history is kept."""
         return self.settings.history_retention is not None
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there must be a store even if nothing reads it: rows that run out are known by their store alone."""
+        return self.queryable or self.settings.ttl is not None
+
     def spec(
         self,
         kind: StoreKind,
@@ -130,7 +135,7 @@ class StoreChoice:
             raise self._refused(
                 "`ttl` is for rows without windows and versions: windows are kept for their `retention`"
             )
-        return milliseconds(self.settings.ttl, "ttl")
+        return check_ttl(self.settings.ttl, self.settings.ttl_clock)
 
     def _refused(self, message: str) -> InvalidArgumentError:
         return InvalidArgumentError(message, node=self.name, origin=self.origin)

@@ -81,7 +81,7 @@ class TableHandle(Handle[K, V]):
             return OptionalStore(key, value)
         chosen = choose_store(store, self._blueprint.namer, prefix, key=key, value=value)
         return OptionalStore(
-            chosen.key, chosen.value, chosen if chosen.queryable else None, chosen.is_versioned
+            chosen.key, chosen.value, chosen if chosen.is_needed else None, chosen.is_versioned
         )
 
     def _table(
@@ -95,7 +95,7 @@ class TableHandle(Handle[K, V]):
             value=kept.value,
             sources=sources,
             store=kept.name,
-            queryable=kept.chosen is not None,
+            queryable=kept.chosen is not None and kept.chosen.queryable,
             rows=rows,
         )
 

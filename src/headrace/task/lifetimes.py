@@ -72,6 +72,11 @@ class Lifetime:
             if now > self._expiry.due:
                 self._expire(now)
 
+    def settle(self) -> None:
+        """A late record may have put a row whose time was over already."""
+        if self._time.value > self._expiry.due:
+            self._expire(self._time.value)
+
     def due(self) -> int | None:
         """When the first row runs out at the earliest."""
         due = self._expiry.due
@@ -79,10 +84,8 @@ class Lifetime:
 
     def ring(self, now: int) -> None:
         """By the wall clock, it is so late."""
-        if now > self._time.value:
-            self.advance(now)
-        elif self._time.value > self._expiry.due:
-            self._expire(self._time.value)
+        self.advance(now)
+        self.settle()
 
     def _expire(self, now: int) -> None:
         gone = self._expiry.expire(now)
@@ -137,15 +140,17 @@ class Lifetimes:
         return process
 
     def _timed(self, lifetime: Lifetime, process: Process, *, by_wall_clock: bool) -> Process:
-        advance, clock = lifetime.advance, self._clock
+        advance, settle, clock = lifetime.advance, lifetime.settle, self._clock
 
         def by_records(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             advance(timestamp)
             process(key, value, timestamp, headers)
+            settle()
 
         def by_both(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             advance(max(timestamp, clock()))
             process(key, value, timestamp, headers)
+            settle()
 
         return by_both if by_wall_clock else by_records
 

@@ -79,6 +79,13 @@ class Network:
                 node=node.processor.name,
                 origin=node.source.origin,
             )
+        if node.store.ttl_ms:
+            raise InvalidArgumentError(
+                f"the rows of the global store `{node.store.name}` do not run out, since every host would have its own "
+                f"time: leave `ttl` out",
+                node=node.processor.name,
+                origin=node.source.origin,
+            )
         validate.check_new_store(node.store, self._stores, self._global_stores)
         validate.check_global_topics((n for n in self._nodes.values() if isinstance(n, SinkNode)), [node])
         self.add_node(node.source)

@@ -99,7 +99,7 @@ def key_value_store(
         persistent,
         logging,
         _pairs(log_config),
-        ttl_ms=0 if ttl is None else milliseconds(ttl, "ttl"),
+        ttl_ms=0 if ttl is None else check_ttl(ttl, ttl_clock),
         ttl_clock=ttl_clock,
         max_entries=check_max_entries(max_entries, name),
         origin=caller(),
@@ -225,6 +225,16 @@ def check_max_entries(given: int | None, store: str) -> int:
             f"`max_entries` must be a whole number of at least 1, got {given!r}", node=store, origin=caller()
         )
     return given
+
+
+def check_ttl(ttl: timedelta, clock: PunctuationType) -> int:
+    """A time to live in milliseconds; refuses what is no time and no clock."""
+    if not isinstance(clock, PunctuationType):
+        raise InvalidArgumentError(
+            f"`ttl_clock` takes `PunctuationType.STREAM_TIME` or `.WALL_CLOCK_TIME`, got {clock!r}",
+            origin=caller(),
+        )
+    return milliseconds(ttl, "ttl")
 
 
 def _serde(given: Any) -> Serde[Any] | None:
