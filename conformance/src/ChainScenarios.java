@@ -48,5 +48,24 @@ final class ChainScenarios extends Scenarios {
         s.dsl(b -> b.stream("in", CS()).groupByKey().windowedBy(TimeWindows.ofSizeAndGrace(ms(100), ms(30))).count(win("counts", LNG))
             .groupBy((wk, n) -> KeyValue.pair(String.valueOf(wk.window().start()), n), GL())
             .reduce(Long::sum, (a, v) -> a - v, kv("total", LNG)).toStream().to("out", PL()));
+
+        s = sc("chain_repartitions_in_turn",
+            "One record goes through several repartition topics at once, with the same timestamp: a re-keyed stream joined with itself, and grouped in two ways whose results are merged. Which topic's record is next decides the order.",
+            """
+            s = builder.stream("in", STR, STR).flat_map(lambda k, v: [(k, v), (v[0], v + "^")])      # nothing for a null value
+            s.left_join(s, lambda a, b: S(a) + "+" + S(b), JoinWindows.of_time_difference_and_grace(20, 5), StreamJoined.with_(STR, STR, STR).with_name("j")).to("joined")
+            x = s.group_by(lambda k, v: v[0], Grouped.with_(STR, STR)).count(Materialized.as_("x")).to_stream()
+            y = s.group_by(lambda k, v: v[1], Grouped.with_(STR, STR)).count(Materialized.as_("y")).to_stream()
+            x.merge(y).to("merged")
+            """).headers();
+        s.in("in", "string").keys("A", "B").nullVal(0.05);
+        s.out("joined", "string", "string").out("merged", "string", "long").store("x", "timestamped_kv").store("y", "timestamped_kv");
+        s.dsl(b -> {
+            KStream<String, String> f = b.stream("in", CS()).flatMap((k, v) -> v == null ? List.of() : List.of(KeyValue.pair(k, v), KeyValue.pair(v.substring(0, 1), v + "^")));
+            f.leftJoin(f, (x, y) -> S(x) + "+" + S(y), JoinWindows.ofTimeDifferenceAndGrace(ms(20), ms(5)), StreamJoined.with(STR, STR, STR).withName("j")).to("joined", PS());
+            KStream<String, Long> x = f.groupBy((k, v) -> v.substring(0, 1), GS()).count(kv("x", LNG)).toStream();
+            KStream<String, Long> y = f.groupBy((k, v) -> v.substring(1, 2), GS()).count(kv("y", LNG)).toStream();
+            x.merge(y).to("merged", PL());
+        });
     }
 }

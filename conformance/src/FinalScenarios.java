@@ -129,5 +129,26 @@ final class FinalScenarios extends Scenarios {
             g.windowedBy(SlidingWindows.ofTimeDifferenceAndGrace(ms(20), ms(10))).emitStrategy(EmitStrategy.onWindowClose())
                 .count(win("sliding", LNG)).toStream().to("sliding-out", PW(20, LNG));
         });
+
+        s = sc("emit_final_no_grace",
+            "Emit on window close without grace and with the default retention: tumbling 20, hopping 30 by 10, sliding 15, sessions with a gap of 10. A window must outlive the first record after it.",
+            """
+            g = builder.stream("in", STR, STR).group_by_key()
+            for each of TimeWindows.of_size_with_no_grace(20), TimeWindows.of_size_with_no_grace(30).advance_by(10),
+                        SlidingWindows.of_time_difference_with_no_grace(15), SessionWindows.of_inactivity_gap_with_no_grace(10):
+                g.windowed_by(it).emit_strategy(EmitStrategy.on_window_close()).count(Materialized.as_(...)).to_stream().to(...)
+            # stores and topics: tumbling, hopping, sliding, session; the topics with -out
+            """).time(8, 15, 60, 45).steps(60).headers();
+        s.in("in", "string").keys("A", "B", "C");
+        s.out("tumbling-out", "windowed_string", "long", 20).out("hopping-out", "windowed_string", "long", 30)
+            .out("sliding-out", "windowed_string", "long", 15).out("session-out", "session_windowed_string", "long")
+            .store("tumbling", "timestamped_window").store("hopping", "timestamped_window").store("sliding", "timestamped_window").store("session", "session");
+        s.dsl(b -> {
+            KGroupedStream<String, String> g = b.stream("in", CS()).groupByKey();
+            g.windowedBy(TimeWindows.ofSizeWithNoGrace(ms(20))).emitStrategy(EmitStrategy.onWindowClose()).count(win("tumbling", LNG)).toStream().to("tumbling-out", PW(20, LNG));
+            g.windowedBy(TimeWindows.ofSizeWithNoGrace(ms(30)).advanceBy(ms(10))).emitStrategy(EmitStrategy.onWindowClose()).count(win("hopping", LNG)).toStream().to("hopping-out", PW(30, LNG));
+            g.windowedBy(SlidingWindows.ofTimeDifferenceWithNoGrace(ms(15))).emitStrategy(EmitStrategy.onWindowClose()).count(win("sliding", LNG)).toStream().to("sliding-out", PW(15, LNG));
+            g.windowedBy(SessionWindows.ofInactivityGapWithNoGrace(ms(10))).emitStrategy(EmitStrategy.onWindowClose()).count(ses("session", LNG)).toStream().to("session-out", PSE(LNG));
+        });
     }
 }

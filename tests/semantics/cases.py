@@ -82,7 +82,12 @@ class Case:
 @cache
 def case_of(name: str) -> Case:
     """A recorded case."""
-    read: dict[str, Any] = json.loads((CASES / f"{name}.json").read_text())
+    return read_case(CASES / f"{name}.json")
+
+
+def read_case(path: Path) -> Case:
+    """A case from its file."""
+    read: dict[str, Any] = json.loads(path.read_text())
     return Case(
         scenario=read["scenario"],
         describe="\n".join(read["describe"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from semantics.cases import Case, Row, Run, case_of
 from semantics.scenarios import config_of, topology_of
 from semantics.scenarios.common import ms
 
+from headrace import StreamsConfig, Topology
 from headrace.record import Record, Windowed
 from headrace.state import ValueAndTimestamp
 from headrace.testing import TopologyTestDriver
@@ -28,17 +30,28 @@ class Counts:
 
 
 def replay(name: str, counts: Counts, *, restarts: bool = False) -> None:
-    """Replay all runs of a case, with a restart before each step if asked for; an assertion fails at the first
-    step that differs.
+    """Replay all runs of a scenario's case, with a restart before each step if asked for; an assertion fails at the
+    first step that differs.
     """
-    case = case_of(name)
+    replay_case(case_of(name), lambda: topology_of(name), config_of(name), counts, restarts=restarts)
+
+
+def replay_case(
+    case: Case,
+    topology: Callable[[], Topology],
+    config: StreamsConfig,
+    counts: Counts,
+    *,
+    restarts: bool = False,
+) -> None:
+    """`replay` for a topology of any origin."""
     for run in case.runs:
         counts.runs += 1
-        with TopologyTestDriver(topology_of(name), config_of(name), initial_wall_clock_time=0) as driver:
+        with TopologyTestDriver(topology(), config, initial_wall_clock_time=0) as driver:
             _replay_steps(driver, case, run, counts, restarts)
             for store, kind in case.stores.items():
                 found = rows_of_store(driver.get_state_store(store), kind, run.stores[store])
-                assert found == run.stores[store], f"{name}, seed {run.seed}: store `{store}`"
+                assert found == run.stores[store], f"{case.scenario}, seed {run.seed}: store `{store}`"
                 counts.rows += len(found)
 
 
@@ -92,12 +105,12 @@ def rows_of_store(store: Any, kind: str, expected: list[Row]) -> list[Row]:
             entries = store.fetch_range(None, None)
         case _:
             raise ValueError(kind)
-    windowed = kind not in {"kv", "timestamped_kv"}
-    return sorted((_row(key, value) for key, value in entries), key=lambda row: row[: 3 if windowed else 1])
+    rows = [(_place(key), _kept(value)) for key, value in entries]
+    return [[*place, *kept] for place, kept in sorted(rows, key=lambda row: row[0])]
 
 
 def _key(key: Any) -> Any:
-    return [key.key, key.start, key.end] if isinstance(key, Windowed) else key
+    return _place(key) if isinstance(key, Windowed) else key
 
 
 def _versioned_row(store: Any, key: Any, as_of: int | None) -> Row:
@@ -106,6 +119,9 @@ def _versioned_row(store: Any, key: Any, as_of: int | None) -> Row:
     return [key, as_of] if found is None else [key, as_of, found.value, found.timestamp, None]
 
 
-def _row(key: Any, value: Any) -> Row:
-    row = [key.key, key.start, key.end] if isinstance(key, Windowed) else [key]
-    return [*row, value.value, value.timestamp] if isinstance(value, ValueAndTimestamp) else [*row, value]
+def _place(key: Any) -> Row:
+    return [key.key, key.start, key.end] if isinstance(key, Windowed) else [key]
+
+
+def _kept(value: Any) -> Row:
+    return [value.value, value.timestamp] if isinstance(value, ValueAndTimestamp) else [value]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from headrace.dsl.aggregation import (
@@ -142,6 +143,10 @@ class TimeWindowedKStream(Generic[K, V]):
         spec = chosen.spec(
             "timestamped_window", least_retention_ms=self._windows.retention_ms, window_size_ms=size_ms
         )
+        if self._emit is EmitStrategy.ON_WINDOW_CLOSE and spec.persistent:
+            # Kafka Streams keeps what is still to be emitted one millisecond longer: without that a window that
+            # has no grace would be gone when the next one begins.
+            spec = replace(spec, retention_ms=spec.retention_ms + 1)
 
         def windowed(inner: Serde[Any] | None) -> Serde[Any]:
             return TimeWindowedSerde(inner, size_ms)

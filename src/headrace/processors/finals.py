@@ -112,14 +112,13 @@ class FinalSessions:
         first, last = max(0, self._emitted.value), close - 1
         if self._emitted.value >= close or last < first:
             return
-        for (end, start, _), key in self._open.take(last):
-            # Too old for the store, or absorbed by another session.
-            value = None if end < first else self._store.fetch_session(key, start, end)
+        for (end, start, raw_key), key in self._open.take(last):
+            # Absorbed by another session. The retention does not count: Kafka Streams looks into whole segments.
+            value = None if end < first else self._store.kept_value(raw_key, start, end)
             if value is not None:
                 self._forward(Windowed(key, start, end), (value, None, True), end, headers)
         self._emitted.value = close
 
     def _stored(self) -> Iterator[tuple[Place, Any]]:
-        encode_key, first = self._store.encode_key, max(0, self._emitted.value)
-        for window, _ in self._store.find_sessions_range(None, None, first, END_OF_TIME):
-            yield (window.end, window.start, encode_key(window.key)), window.key
+        for key, raw_key, start, end in self._store.kept(max(0, self._emitted.value)):
+            yield (end, start, raw_key), key

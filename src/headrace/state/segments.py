@@ -34,6 +34,10 @@ class ReadSegments:
             return None
         return self.get_entry(segment_prefix(timestamp // self.interval) + raw)
 
+    def kept(self, raw: bytes, timestamp: int) -> bytes | None:
+        """`get`, also past the retention, as long as the segment is there."""
+        return self.get_entry(segment_prefix(timestamp // self.interval) + raw)
+
     def oldest(self, time_from: int) -> int:
         """The later of `time_from` and the oldest time that is not expired."""
         return max(time_from, self.marks.stream_time - self.retention + 1, 0)

@@ -118,6 +118,20 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
         raw = self._segments.get(self._raw_key(key) + suffix, end)
         return None if raw is None else self._decode(raw)
 
+    def kept(self, earliest_end: int) -> Iterator[tuple[K, bytes, int, int]]:
+        """Key, raw key, start and end of all sessions that ended then or later and are not deleted, also of those that
+        are past the retention: final results are made of these.
+        """
+        for raw, _ in self._segments.scan(earliest_end, MAX_TIME, b"", None, False):
+            raw_key, start, end = split_session_key(raw)
+            if end >= earliest_end:
+                yield self._key_from(raw_key), raw_key, start, end
+
+    def kept_value(self, raw_key: bytes, start: int, end: int) -> V | None:
+        """The value of a session that `kept` tells of."""
+        raw = self._segments.kept(raw_key + session_suffix(end, start), end)
+        return None if raw is None else self._decode(raw)
+
     def fetch(self, key: K) -> Iterator[tuple[Windowed[K], V]]:
         """All sessions of a key."""
         return self.find_sessions(key, 0, MAX_TIME)

@@ -167,7 +167,21 @@ def emit_final_default_retention(builder: StreamsBuilder) -> None:
     sliding.count(store="sliding").to_stream().to("sliding-out")
 
 
+def emit_final_no_grace(builder: StreamsBuilder) -> None:
+    grouped = builder.stream("in", value=str).group_by_key()
+    for name, windows in {
+        "tumbling": TimeWindows(ms(20)),
+        "hopping": TimeWindows(ms(30), advance=ms(10)),
+        "sliding": SlidingWindows(ms(15)),
+    }.items():
+        final = grouped.windowed_by(windows).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+        final.count(store=name).to_stream().to(f"{name}-out")
+    sessions = grouped.windowed_by(SessionWindows(ms(10))).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
+    sessions.count(store="session").to_stream().to("session-out")
+
+
 SCENARIOS = {
+    "emit_final_no_grace": emit_final_no_grace,
     "sliding_aggregate_grace_0": sliding_aggregate_grace_0,
     "sliding_count_early": sliding_count_early,
     "sliding_reduce_rekeyed": sliding_reduce_rekeyed,
