@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace import Streams, StreamsConfig
-from headrace.app.load import find_topology, load_module
+from headrace.cli.load import find_topology, load_module
 from headrace.log import LogConfig, Outgoing, TopicLog, TopicPartition, open_log
 from headrace.serdes import serde_for
 

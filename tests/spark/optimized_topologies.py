@@ -56,3 +56,12 @@ def merged(optimization: str) -> Topology:
     named.group_by_key().reduce(max, store="named").to_stream().to("named")
     letters.merge(builder.stream("more", value=str)).to_table(store="last").to_stream().to("last")
     return builder.build(optimization=optimization)
+
+
+def counted(*, more: bool) -> Topology:
+    """With `more`, another sub-topology comes first."""
+    builder = StreamsBuilder()
+    if more:
+        builder.stream("more", value=str).group_by_key().count(store="first")
+    builder.stream("in", value=str).group_by_key().count(store="counts").to_stream().to("counts")
+    return builder.build()

@@ -137,3 +137,19 @@ def test_merged_repartitions_give_the_same(
     for topic in ("lengths", "counts", "named", "last"):
         last = {key: records[-1].value for key, records in by_key(flat(app.read(topic))).items()}
         assert last == {key: records[-1].value for key, records in by_key(expected.outputs[topic]).items()}
+
+
+def test_a_store_is_found_again_in_a_task_with_another_number(
+    application: Callable[..., Application],
+) -> None:
+    """A new source that comes first in the program moves the numbers of all that come behind it."""
+    inputs = parts("in", count=3)
+    app = application(topologies.counted(more=False), topics={"more": 4}).run(inputs[:2])
+    app.start(topologies.counted(more=True))
+    app.feed(*inputs[2:], {"more": [encoded("k1", "a1", 9000)]})
+    assert app.streams is not None
+    held = dict(app.streams.store("counts").all())
+    assert dict(app.streams.store("first").all()) == {"k1": 1}
+    app.stop()
+    expected = reference(topologies.counted(more=False), inputs, stores=["counts"]).stores["counts"]
+    assert held == dict(expected)

@@ -12,6 +12,8 @@ from headrace.errors import HeadraceError
 
 COMMANDS = {
     "run": "run a topology on Spark",
+    "describe": "show a topology as text, as data or as a picture",
+    "check": "compare a topology with a saved one before an upgrade",
     "topics": "list, create, describe and delete topics",
     "produce": "write records from standard input to a topic",
     "consume": "print the records of a topic",
@@ -33,7 +35,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. 1: it did not work, 2: wrong usage, 130: Ctrl-C."""
+    """Run the command line; the exit code. 1: it did not work, 2: wrong usage, 130: Ctrl-C; `check` has its own."""
     given = sys.argv[1:] if arguments is None else arguments
     args = parser_for(given).parse_args(given)
     try:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TextIO
 
 from headrace.app import State, Streams
-from headrace.app.load import find_config, find_topology, load_module
+from headrace.cli.load import find_config, find_topology, load_module
 from headrace.spark.publish import Batch
 
 

@@ -57,7 +57,8 @@ class GlobalTable:
     def __init__(self, runtime: Runtime, node: GlobalStoreNode) -> None:
         self._runtime = runtime
         self.topic = node.source.topics[0]
-        self._layout = {node.store.name: layout(node.store)}
+        # A table that is fed by another topic now has to be filled anew.
+        self._layout = {node.store.name: f"{layout(node.store)}/{self.topic}"}
         # A table that another incarnation has read may come from a topic that was deleted since.
         self._stamp = Stamp(runtime.shipment.incarnation, 0, "")
         self._disk = Disk(

@@ -138,11 +138,12 @@ class HostedTask:
             if spec.changelog_topic is not None:
                 # A table's own topic is its changelog as far as it has been read.
                 ends[spec.name] = self._end(base.positions, spec.name)
-                if stamp is None and ends[spec.name]:
-                    stamp = Stamp(base.incarnation, 0, "")
             elif spec.logging:
                 ends[spec.name] = self._end(base.ends, spec.name)
         ends[TASK_STORE] = self._end(base.ends, memory_store(self.id.subtopology))
+        if stamp is None and any(ends.values()):
+            # In another version of the topology these stores belonged to a task with another number.
+            stamp = Stamp(base.incarnation, 0, "")
         return Accepted(stamp, ends)
 
     def _end(self, ends: dict[str, list[int]], store: str) -> int:

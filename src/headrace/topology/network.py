@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Self
 
 from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin
-from headrace.topology import render, validate
+from headrace.topology import validate
+from headrace.topology.data import Data, canonical, data
 from headrace.topology.describe import TopologyDescription, describe
 from headrace.topology.groups import node_groups
+from headrace.topology.mermaid import mermaid
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import (
     GlobalStoreNode,
@@ -175,7 +178,36 @@ class Network:
         >>> json.loads(Topology().add_source("in", "a").to_json())["subtopologies"][0]["nodes"][0]["topics"]
         ['a']
         """
-        return json.dumps(render.data(self.sub_topologies(), self.global_stores), indent=indent)
+        return json.dumps(self.to_data(), indent=indent)
+
+    def to_data(self, *, origins: bool = True) -> Data:
+        """The topology as dicts and lists: what `to_json` writes.
+
+        >>> from headrace import Topology
+        >>> Topology().add_source("in", "a", value=int).to_data()["subtopologies"][0]["nodes"][0]["value"]
+        {'format': 'long'}
+        """
+        return data(
+            self.sub_topologies(),
+            self.global_stores,
+            self.repartition_topics,
+            self.optimizations,
+            origins=origins,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the topology to a file, to compare a later version with: see `headrace.topology.compare`.
+
+        The file is JSON, the same for the same topology, and can be kept under version control.
+
+        >>> from headrace import Topology, topology
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Topology().add_source("in", "a").save(folder + "/shop.json")
+        ...     topology.load(folder + "/shop.json")
+        <SavedTopology of 1 node>
+        """
+        Path(path).write_text(canonical(self.to_data(origins=False)))
 
     def to_mermaid(self) -> str:
         """The topology as a Mermaid flowchart.
@@ -190,7 +222,7 @@ class Network:
           topic2 --> node1
         <BLANKLINE>
         """
-        return render.mermaid(self.sub_topologies(), self.global_stores)
+        return mermaid(self.sub_topologies(), self.global_stores)
 
     def __repr__(self) -> str:
         count = len(self.sub_topologies())

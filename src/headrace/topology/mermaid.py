@@ -1,35 +1,11 @@
-"""A topology as plain data (for JSON) and as a Mermaid flowchart."""
+"""A topology as a Mermaid flowchart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from headrace.topology.describe import parents_of
 from headrace.topology.nodes import GlobalStoreNode, Node, ProcessorNode, SinkNode, SourceNode, SubTopology
-from headrace.topology.stores import StoreSpec
-
-
-def data(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) -> dict[str, Any]:
-    """Everything a picture or a tool needs, in types that JSON knows."""
-    return {
-        "subtopologies": [
-            {
-                "id": sub.id,
-                "nodes": [_node(node, sub.nodes) for node in sub.nodes],
-                "stores": [_store(store) for store in sub.stores],
-            }
-            for sub in subs
-        ],
-        "global_stores": [
-            {
-                "store": _store(node.store),
-                "topic": node.source.topics[0],
-                "nodes": [_node(n, (node.source, node.processor)) for n in (node.source, node.processor)],
-            }
-            for node in global_stores
-        ],
-    }
 
 
 def mermaid(subs: Sequence[SubTopology], global_stores: Sequence[GlobalStoreNode]) -> str:
@@ -83,44 +59,6 @@ def _topics(node: SourceNode | SinkNode) -> tuple[str, ...]:
     if isinstance(node, SourceNode):
         return node.topics if node.pattern is None else (f"/{node.pattern.pattern}/",)
     return ("(chosen per record)",) if node.topic is None else (node.topic,)
-
-
-def _node(node: Node, nodes: Iterable[Node]) -> dict[str, Any]:
-    result: dict[str, Any] = {
-        "name": node.name,
-        "parents": list(parents_of(node)),
-        "children": [other.name for other in nodes if node.name in parents_of(other)],
-        "origin": str(node.origin),
-    }
-    if isinstance(node, SourceNode):
-        pattern = None if node.pattern is None else node.pattern.pattern
-        return {
-            "type": "source",
-            **result,
-            "topics": list(node.topics),
-            "pattern": pattern,
-            "internal": node.repartition,
-        }
-    if isinstance(node, SinkNode):
-        return {"type": "sink", **result, "topic": node.topic, "internal": node.repartition}
-    return {
-        "type": "processor",
-        **result,
-        "operator": type(node.operator).__name__,
-        "stores": list(node.stores),
-    }
-
-
-def _store(store: StoreSpec) -> dict[str, Any]:
-    return {
-        "name": store.name,
-        "kind": store.kind,
-        "persistent": store.persistent,
-        "logging": store.logging,
-        "caching": store.caching,
-        "retention_ms": store.retention_ms,
-        "window_size_ms": store.window_size_ms,
-    }
 
 
 def _text(text: str) -> str:

@@ -42,7 +42,8 @@ def find_topology(module: ModuleType) -> Topology:
     if callable(topology) and not isinstance(topology, Topology):
         topology = topology()
     if topology is None and isinstance(getattr(module, "builder", None), StreamsBuilder):
-        topology = module.builder.build()
+        wanted = getattr(getattr(module, "config", None), "topology_optimization", None)
+        topology = module.builder.build(optimization=wanted or "none")
     if not isinstance(topology, Topology):
         raise StartError(
             f"`{module.__name__}` has no topology: end the file with `topology = builder.build()`"

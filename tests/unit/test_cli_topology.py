@@ -1,0 +1,98 @@
+"""`headrace describe` and `headrace check`: without Spark, on a user's file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+APP = """
+from headrace import StreamsBuilder
+
+builder = StreamsBuilder()
+words = builder.stream("words", value=str)
+{more}
+words.group_by_key().count({options}).to_stream().to("counts")
+topology = builder.build()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, more: str = "", options: str = "") -> None:
+    (folder / "app.py").write_text(APP.format(more=more, options=options))
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "headrace.cli.main", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_describe_in_every_form(folder: Path) -> None:
+    assert run(folder, "describe", "app.py").stdout.startswith("Topologies:\n   Sub-topology: 0\n")
+    assert run(folder, "describe", "app.py", "--format", "mermaid").stdout.startswith("flowchart TD\n")
+    done = run(
+        folder, "describe", "app.py", "--format", "json", "--output", "out.json", "--save", "saved.json"
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    shown, saved = (json.loads((folder / name).read_text()) for name in ("out.json", "saved.json"))
+    assert shown["subtopologies"][0]["nodes"][0]["origin"].endswith("app.py:5")
+    assert "origin" not in saved["subtopologies"][0]["nodes"][0]
+
+
+def test_check_answers_with_a_code(folder: Path) -> None:
+    run(folder, "describe", "app.py", "--save", "saved.json")
+    assert run(folder, "check", "app.py", "--against", "saved.json").returncode == 0
+    write(folder, more="words = words.filter(lambda key, word: word)")
+    done = run(folder, "check", "app.py", "--against", "saved.json", "--save", "new.json")
+    assert done.returncode == 3
+    assert "moves state: store `KSTREAM-AGGREGATE-STATE-STORE-0000000001`" in done.stdout
+    assert 'fix: give it the old name, for good: `store="KSTREAM-AGG' in done.stdout
+    assert done.stdout.endswith("altogether: moves state\n")
+    assert not (folder / "new.json").exists()
+    done = run(folder, "check", "app.py", "--against", "saved.json", "--format", "json")
+    assert (done.returncode, json.loads(done.stdout)["level"]) == (3, "moves")
+    write(folder, more='words = builder.stream("words", value=int)')
+    (folder / "app.py").write_text((folder / "app.py").read_text().replace("value=str", "value=int"))
+    done = run(folder, "check", "app.py", "--against", "saved.json")
+    assert done.returncode == 4
+    assert "needs a reset: topic `words`: value: was written as string and is read as long" in done.stdout
+
+
+def test_a_safe_version_takes_the_place_of_the_saved_one(folder: Path) -> None:
+    run(folder, "describe", "app.py", "--save", "saved.json")
+    before = (folder / "saved.json").read_text()
+    write(folder, options='name="counting"')
+    done = run(folder, "check", "app.py", "--against", "saved.json", "--save", "saved.json")
+    assert done.returncode == 0, done.stdout
+    assert "counting" not in before
+    assert "counting" in (folder / "saved.json").read_text()
+
+
+def test_mistakes_have_a_message(folder: Path) -> None:
+    done = run(folder, "check", "app.py", "--against", "nowhere.json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "`nowhere.json` cannot be read as a saved topology" in done.stderr
+    done = run(folder, "describe", "nowhere.py")
+    assert (done.returncode, done.stderr) == (1, "headrace: there is no file `nowhere.py`\n")
+
+
+def test_neither_needs_spark(folder: Path) -> None:
+    code = (
+        "import sys; from headrace.cli.main import main; main(['describe', 'app.py', '--save', 's.json']); "
+        "main(['check', 'app.py', '--against', 's.json']); "
+        "print([name for name in ('pyspark', 'pyarrow', 'lmdb', 'confluent_kafka') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
