@@ -46,12 +46,17 @@ fast: $(READY) ## tests that need no JVM: operators, stores, log, docs
 .PHONY: slow
 slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes
 	$(call say,tests on Spark and Kafka)
-	@$(PYTEST) $(call present,spark kafka chaos)
+	@$(PYTEST) $(call present,spark parity kafka chaos)
 
 .PHONY: chaos
 chaos: $(READY) ## the same with many killed processes (long)
 	$(call say,chaos)
 	@$(PYTEST) --kills=30 --kafka-kills=20 tests/chaos
+
+.PHONY: parity
+parity: $(READY) ## every recorded scenario on Spark, beside the test driver (long)
+	$(call say,parity)
+	@$(PYTEST) -s --parity=all tests/parity
 
 .PHONY: bench
 bench: $(READY) ## speed, beside Spark's own aggregation and Java Kafka Streams

@@ -7,10 +7,10 @@ of the others, and their next records would be late.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from headrace.clock import now_ms
 from headrace.log.base import TopicLog, TopicPartition
 from headrace.spark.commit import CommitRecord, Plan
 
@@ -22,11 +22,6 @@ OVERHEAD = 40
 """Bytes that a record needs beside its key and value."""
 FIRST_BATCH = 10_000
 """The first batch of a start is small, so that the first result is quick."""
-
-
-def now_ms() -> int:
-    """The wall clock in milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass(slots=True)

@@ -64,6 +64,7 @@ class TopologyTestDriver(StoreGetters):
     """
 
     __test__ = False  # pytest, this is not a test
+    _task_id = TaskId(0, 0)
 
     def __init__(
         self,
@@ -95,10 +96,10 @@ class TopologyTestDriver(StoreGetters):
             self._global_tasks.update(dict.fromkeys(node.source.topics, task))
         protect(self._global_stores.values())
         moment = Moment()
-        self._stores = self._open(topology.stores.values(), moment)
         hidden = {name for node in global_nodes for name in (node.source.name, node.processor.name)}
         nodes = tuple(node for name, node in topology.nodes.items() if name not in hidden)
-        whole = SubTopology(0, nodes, tuple(topology.stores.values()))
+        whole = self._whole(SubTopology(0, nodes, tuple(topology.stores.values())))
+        self._stores = self._open(whole.stores, moment)
         self._make_main = partial(self._task, whole, self._stores, moment, topology.old_values)
         self._main = self._make_main()
         self._memory: bytes | None = None
@@ -214,6 +215,10 @@ class TopologyTestDriver(StoreGetters):
 
     # inside ---------------------------------------------------------------------------------------------------------
 
+    def _whole(self, whole: SubTopology) -> SubTopology:
+        """What of the topology this driver runs: all of it."""
+        return whole
+
     def _open(self, specs: Any, moment: Moment) -> dict[str, Store]:
         return open_stores(
             specs,
@@ -248,7 +253,7 @@ class TopologyTestDriver(StoreGetters):
     ) -> StreamTask:
         return StreamTask(
             sub,
-            TaskId(0, 0),
+            self._task_id,
             application_id=self.config.application_id,
             stores=stores,
             global_stores=self._global_stores,
@@ -281,7 +286,7 @@ class TopologyTestDriver(StoreGetters):
 
     def _run(self, task: StreamTask, topic: str, record: RawRecord) -> None:
         offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
-        task.process_record(topic, 0, offset, *record)
+        task.process_record(topic, self._task_id.partition, offset, *record)
 
     def _capture(self) -> None:
         for column in self._output.written():
