@@ -1,7 +1,7 @@
 """The wall clock of an application: it is read when a batch is planned, and all tasks of the batch see that time.
 
-A test can stop it: where `HEADRACE_FAILPOINTS` names a folder (see `headrace.failpoints`) with a file `clock` in it, the
-time is the number of milliseconds in that file.
+A test can stop it: where `HEADRACE_FAILPOINTS` names a folder (see `headrace.failpoints`) with a file `clock` in it,
+the time is the number of milliseconds in that file.
 """
 
 from __future__ import annotations
