@@ -18,6 +18,7 @@ PACKAGE = Path(headrace.serdes.__file__).parents[1]
 LEAVES = {
     "config",
     "errors",
+    "clock",
     "failpoints",
     "handlers",
     "murmur3",
