@@ -8,10 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from headrace import KStream, Processor, SessionWindows, StreamsBuilder, key_value_store
+from headrace import KStream, KTable, Processor, SessionWindows, StreamsBuilder, key_value_store
 from headrace.errors import MissingTopicError, StartError
 from headrace.record import Record
 from headrace.spark.layout import Layout, lay_out, missing_topics
+from headrace.topology.foreign_key import Subscribe
+from headrace.topology.nodes import ProcessorNode
 
 
 def laid_out(build: Callable[[StreamsBuilder], object], **topics: int) -> Layout:
@@ -94,6 +96,52 @@ def test_what_leads_back_goes_through_a_topic_into_the_next_batch() -> None:
     assert layout.topics == {"a": 3, "t": 3, f"app-{looped}": 3}
     assert layout.node_topic(f"app-{looped}") == looped
     assert layout.reader_of(f"app-{looped}") == layout.reader_of("t")
+
+
+def tables(*topics: str) -> tuple[StreamsBuilder, list[KTable[str, str]]]:
+    builder = StreamsBuilder()
+    return builder, [builder.table(topic, value=str) for topic in topics]
+
+
+def key_of_the_other(key: str, value: str) -> str:
+    return value
+
+
+def test_of_the_two_topics_of_a_foreign_key_join_the_answers_go_back() -> None:
+    """The tables may have different numbers of partitions: each topic has that of the table it leads to."""
+    builder, (a, b) = tables("a", "b")
+    a.join(b, on=key_of_the_other, join=max, name="fk").to_stream().to("out")
+    b.join(a, on=key_of_the_other, join=max, name="kf").to_stream().to("out")
+    layout = lay_out(builder.build(), "app", {"a": 3, "b": 5, "out": 1})
+    assert [placement.stage for placement in layout.placements] == [1, 2]
+    assert layout.looped == {"fk-subscription-response-topic", "kf-subscription-registration-topic"}
+    assert layout.repartitions == {
+        "fk-subscription-registration-topic": 5,
+        "fk-subscription-response-topic": 3,
+        "kf-subscription-registration-topic": 3,
+        "kf-subscription-response-topic": 5,
+    }
+    assert [placement.tasks for placement in layout.placements] == [3, 5]
+    assert not any(operator.always for operator in subscribers(layout))
+
+
+def test_a_table_that_is_joined_with_itself_sends_both_ways_through_topics_and_always_asks() -> None:
+    builder, (a, b) = tables("a", "b")
+    a.join(a, on=key_of_the_other, join=max, name="self").to_stream().to("out")
+    a.join(b, on=key_of_the_other, join=max, name="fk").to_stream().to("out")
+    layout = lay_out(builder.build(), "app", {"a": 3, "b": 5, "out": 1})
+    assert layout.looped == {
+        "self-subscription-registration-topic",
+        "self-subscription-response-topic",
+        "fk-subscription-response-topic",
+    }
+    assert [operator.always for operator in subscribers(layout)] == [True, False]
+
+
+def subscribers(layout: Layout) -> list[Subscribe]:
+    nodes = [node for placement in layout.placements for node in placement.sub.nodes]
+    found = [node.operator for node in nodes if isinstance(node, ProcessorNode)]
+    return [operator for operator in found if isinstance(operator, Subscribe)]
 
 
 def test_joined_topics_must_have_the_same_number_of_partitions() -> None:

@@ -111,6 +111,20 @@ def test_topics_with_a_backlog_stop_at_the_same_time(log: EmbeddedLog) -> None:
     assert all(quiet <= busy + 10_000 for busy, quiet in reached)
 
 
+def test_what_the_application_sent_to_itself_is_read_whole_and_is_a_reason_for_a_batch(
+    log: EmbeddedLog,
+) -> None:
+    """As far as the commit says that it goes, which the log may not know yet."""
+    fill(log, "a", range(30))
+    fill(log, "back", range(1000, 1025))
+    made = planner(log, records=10, looped=frozenset({"back"}))
+    base = start(log, ends={"back": [25, 40]})
+    assert planned(made.plan(base)) == {"a": [1, 0], "back": [25, 40]}
+    idle = msgspec.structs.replace(base, positions={"a": [30, 0], "back": [20, 40]})
+    assert planned(made.plan(idle)) == {"a": [30, 0], "back": [25, 40]}
+    assert made.plan(msgspec.structs.replace(idle, positions={"a": [30, 0], "back": [25, 40]})) is None
+
+
 def test_a_due_punctuator_is_a_reason_for_a_batch(log: EmbeddedLog) -> None:
     fill(log, "a", range(3))
     made = planner(log, clock=lambda: 1000)

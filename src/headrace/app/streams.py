@@ -100,6 +100,8 @@ class Streams:
         self._monitor: threading.Thread | None = None
         self._spark: Session | None = None
         self._reached: dict[str, list[int]] = {}
+        self._sent_to_itself = False
+        """Whether something went back to an earlier stage: the next batch reads it."""
         """How far each topic has been read, as of the commit that the stores show."""
 
     # life ----------------------------------------------------------------------------------------------------------
@@ -176,20 +178,16 @@ class Streams:
         log, layout = self._log, self._layout
         assert log is not None
         assert layout is not None
+        loops = set(map(layout.internal_name, layout.looped))
         topics = {**layout.topics, **layout.global_partitions}
-        ends = log.latest(TopicPartition(t, p) for t, n in topics.items() for p in range(n))
-        # These are input that the application writes itself: they are done when nothing is left in them.
-        loops = [
-            TopicPartition(layout.internal_name(name), p)
-            for name in layout.looped
-            for p in range(layout.repartitions[name])
-        ]
+        read = [TopicPartition(t, p) for t, n in topics.items() if t not in loops for p in range(n)]
+        ends = log.latest(read)
 
         def reached(ends: Mapping[TopicPartition, int]) -> bool:
             return all(self._reached[tp.topic][tp.partition] >= end for tp, end in ends.items())
 
         def done() -> bool:
-            return self._state.has_ended or (reached(ends) and (not loops or reached(log.latest(loops))))
+            return self._state.has_ended or (reached(ends) and not self._sent_to_itself)
 
         with self._changed:
             if not self._changed.wait_for(done, max(0.0, until - time.monotonic())):
@@ -245,9 +243,14 @@ class Streams:
         self._query.start()
 
     def _committed(self, batch: Batch) -> None:
-        assert self._readers is not None
+        assert self._readers is not None and self._layout is not None
         self._readers.renew()
         self._reached = {**batch.commit.positions, **batch.globals}
+        self._sent_to_itself = any(
+            position < end
+            for topic in map(self._layout.internal_name, self._layout.looped)
+            for position, end in zip(batch.commit.positions[topic], batch.commit.ends[topic], strict=True)
+        )
         self.metrics.add(batch)
         if self._state is State.REBALANCING:
             self._become(State.RUNNING)

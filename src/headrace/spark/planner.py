@@ -3,6 +3,9 @@
 A batch takes what there is, up to a number of records and bytes. When that is not all, and there is more than one
 topic, every partition stops at the same point in *time*: otherwise the topic with the smaller records would run ahead
 of the others, and their next records would be late.
+
+What the application has sent to itself in the last batch is always read whole, whatever the limits: it is the rest of
+that batch.
 """
 
 from __future__ import annotations
@@ -35,10 +38,14 @@ class Planner:
     max_bytes: int
     commit_interval_ms: int = 0
     """The least time between two commits."""
+    looped: frozenset[str] = frozenset()
+    """Topics that the application writes and reads itself."""
     clock: Callable[[], int] = now_ms
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
     _globals: list[TopicPartition] = field(default_factory=list)
+    _loops: list[TopicPartition] = field(default_factory=list)
+    _others: list[TopicPartition] = field(default_factory=list)
     _record_bytes: float = 0.0
     _sampled: int = 0
     _tables: dict[TopicPartition, int] = field(default_factory=dict)
@@ -47,11 +54,15 @@ class Planner:
     def __post_init__(self) -> None:
         self._partitions = [TopicPartition(t, p) for t, n in self.topics.items() for p in range(n)]
         self._globals = [TopicPartition(t, p) for t, n in self.global_topics.items() for p in range(n)]
+        self._loops = [tp for tp in self._partitions if tp.topic in self.looped]
+        self._others = [tp for tp in self._partitions if tp.topic not in self.looped]
 
     def plan(self, base: CommitRecord) -> Plan | None:
         """The next batch, or None while there is nothing to do."""
         starts = {tp: base.positions[tp.topic][tp.partition] for tp in self._partitions}
-        latest = self.log.latest([*self._partitions, *self._globals])
+        latest = {**self.log.latest([*self._others, *self._globals])}
+        # The commit knows where they end. Kafka may need a moment to tell.
+        latest |= {tp: base.ends[tp.topic][tp.partition] for tp in self._loops}
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
         if self.planned and now < base.wall_clock + self.commit_interval_ms:
@@ -61,7 +72,9 @@ class Planner:
         if self.planned and not due and not any(backlog.values()) and tables == self._tables:
             return None
         self._tables = tables
-        ends = self._ends(starts, backlog)
+        looped = {tp: starts[tp] + backlog.pop(tp) for tp in self._loops}
+        limit = max(1, self.max_records - sum(looped.values()) + sum(starts[tp] for tp in looped))
+        ends = looped | self._ends({tp: starts[tp] for tp in backlog}, backlog, limit)
         self.planned += 1
         return Plan(
             number=base.number + 1,
@@ -73,9 +86,10 @@ class Planner:
         )
 
     def _ends(
-        self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]
+        self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int], limit: int
     ) -> dict[TopicPartition, int]:
-        limit = self.max_records if self.planned else min(self.max_records, FIRST_BATCH)
+        if not self.planned:
+            limit = min(limit, FIRST_BATCH)
         total = sum(backlog.values())
         if total > SAMPLE:
             if self.planned >= self._sampled + SAMPLE_EVERY or not self._record_bytes:

@@ -132,6 +132,7 @@ class HeadraceReader(DataSourceStreamReader):
                 config.max_batch_records,
                 config.max_batch_bytes,
                 config.commit_interval // timedelta(milliseconds=1),
+                frozenset(map(runtime.layout.internal_name, runtime.layout.looped)),
             )
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
