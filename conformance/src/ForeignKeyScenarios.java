@@ -148,5 +148,30 @@ class ForeignKeyScenarios extends Scenarios {
             ValueJoiner<String, Long, String> back = PLUS::apply;
             r.leftJoin(l, (Function<String, String>) v -> v.split("&")[0], back).toStream().to("back", PS());
         });
+
+        s = sc("foreign_key_versioned",
+            "Foreign-key joins of versioned tables: changes out of order are not about the latest rows, so they are left out. A versioned left table with a plain right one, both versioned (the left without a store of its own), and a versioned result.",
+            DEF + """
+            plus = lambda a, b: S(a) + "+" + S(b)
+            l = builder.table("left", STR, STR, Materialized.as_(Stores.persistent_versioned_key_value_store("l", history_retention=300)))
+            r = builder.table("right", STR, STR, Materialized.as_(Stores.persistent_versioned_key_value_store("r", history_retention=300)))
+            p = builder.table("plain", STR, STR)
+            l.left_join(p, fk, plus, Materialized.as_("lp", STR, STR)).to_stream().to("l-p")
+            f = l.filter(lambda k, v: v[-1] != "5")
+            f.join(r, fk, plus, Materialized.as_(Stores.persistent_versioned_key_value_store("fr", history_retention=300))).to_stream().to("f-r")
+            p.left_join(r, fk, plus).to_stream().to("p-r")
+            """).steps(70).time(30, 90, 500, 200);
+        s.in("left", "string").nullVal(0.15).weight(2).keys("A", "B", "C").val(ForeignKeyScenarios::row);
+        s.in("right", "string").uniq("R").keys("p0", "p1", "p2", "p3").nullVal(0.2);
+        s.in("plain", "string").keys("p0", "p1", "p2", "p3").nullVal(0.2).val(ForeignKeyScenarios::row);
+        s.out("l-p", "string", "string").out("f-r", "string", "string").out("p-r", "string", "string");
+        s.store("lp", "timestamped_kv").store("l", "versioned").store("fr", "versioned");
+        s.dsl(b -> {
+            KTable<String, String> l = b.table("left", CS(), versioned("l", 300, STR)), r = b.table("right", CS(), versioned("r", 300, STR)), p = b.table("plain", CS());
+            ValueJoiner<String, String, String> plus = PLUS::apply;
+            l.leftJoin(p, FK, plus, kv("lp", STR)).toStream().to("l-p", PS());
+            l.filter((k, v) -> !v.endsWith("5")).join(r, FK, plus, versioned("fr", 300, STR)).toStream().to("f-r", PS());
+            p.leftJoin(r, FK, plus).toStream().to("p-r", PS());
+        });
     }
 }

@@ -11,6 +11,7 @@ from typing import Any
 from headrace.murmur3 import hash128
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.versions import skip_late
 from headrace.processors.views import lookup
 from headrace.record import Headers
 from headrace.serdes.foreign_key import (
@@ -76,7 +77,7 @@ def subscribe(operator: Subscribe, ctx: NodeContext) -> Process:
         for foreign_key, instruction in found:
             forward(foreign_key, Subscription(row, instruction, key, partition), timestamp, headers)
 
-    return process
+    return skip_late(process) if operator.versioned else process
 
 
 @implements(KeepSubscription)
@@ -150,7 +151,7 @@ def answer_subscribers(operator: AnswerSubscribers, ctx: NodeContext) -> Process
         for row, _, primary_key, partition in found:
             forward(primary_key, Answer(row, change[0], partition), timestamp, headers)
 
-    return process
+    return skip_late(process) if operator.versioned else process
 
 
 @implements(JoinAnswer)

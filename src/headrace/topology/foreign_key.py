@@ -24,6 +24,8 @@ class Subscribe(Operator):
     key: Serde[Any] | None
     value: Serde[Any] | None
     primary_key: Serde[Any] | None
+    versioned: bool = False
+    """The rows come from a versioned table: a change out of order says nothing about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,14 @@ class AnswerSubscription(Operator):
 
 @dataclass(frozen=True, slots=True)
 class AnswerSubscribers(Operator):
-    """Beside the right table: tells a changed row to all who have asked for it. `key` as in `Subscribe`."""
+    """Beside the right table: tells a changed row to all who have asked for it.
+
+    `key` and `versioned` as in `Subscribe`.
+    """
 
     store: str
     key: Serde[Any] | None
+    versioned: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from semantics.scenarios.common import text
+from semantics.scenarios.versioned import history
 
 from headrace import KTable, Materialized, StreamsBuilder
 
@@ -98,6 +99,16 @@ def foreign_key_without_stores(builder: StreamsBuilder) -> None:
     right.left_join(left, on=lambda key, value: value.split("&")[0], join=both).to_stream().to("back")
 
 
+def foreign_key_versioned(builder: StreamsBuilder) -> None:
+    left = builder.table("left", value=str, store=history("l", 300))
+    right = builder.table("right", value=str, store=history("r", 300))
+    plain = builder.table("plain", value=str)
+    left.left_join(plain, on=foreign_key, join=both, store="lp").to_stream().to("l-p")
+    filtered = left.filter(lambda key, value: value[-1] != "5")
+    filtered.join(right, on=foreign_key, join=both, store=history("fr", 300)).to_stream().to("f-r")
+    plain.left_join(right, on=foreign_key, join=both).to_stream().to("p-r")
+
+
 SCENARIOS = {
     "foreign_key_inner": foreign_key_inner,
     "foreign_key_left": foreign_key_left,
@@ -106,4 +117,5 @@ SCENARIOS = {
     "foreign_key_self": foreign_key_self,
     "foreign_key_rekeyed": foreign_key_rekeyed,
     "foreign_key_without_stores": foreign_key_without_stores,
+    "foreign_key_versioned": foreign_key_versioned,
 }
