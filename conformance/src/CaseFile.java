@@ -23,6 +23,7 @@ final class CaseFile {
         lines(b.append("\"describe\":"), List.of(s.topology().describe().toString().split("\n", -1)), ",\n");
         field(b, "config", s.config);
         field(b, "initial_wall_clock_ms", 0);
+        if (s.commitEvery > 1) field(b, "commit_every", s.commitEvery);
         Map<String, Object> ins = new LinkedHashMap<>();
         s.in.values().forEach(i -> ins.put(i.topic, Oracle.ordered("key", "string", "value", i.vkind)));
         field(b, "input_topics", ins);

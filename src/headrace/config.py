@@ -28,6 +28,9 @@ class StreamsConfig:
     state_dir: str | None = None
     commit_interval: timedelta = timedelta(milliseconds=0)
     """The least time between two commits; zero commits as soon as a batch is done."""
+    statestore_cache_max_bytes: int | None = None
+    """The record cache of a task. A size turns it on for every table and aggregate but those with `caching=False`;
+    None for those with `caching=True` only (10 MB); 0 turns it off everywhere."""
     default_key: Any = str
     default_value: Any = None
     """A type or serde for topics that name none."""

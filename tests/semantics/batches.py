@@ -83,6 +83,7 @@ class HostedTask:
             self.changelogs.setdefault(store, []).extend(changes)
         self.batches += 1
         stamp = Stamp("test", self.batches, "only")
+        self.task.forget_reads()
         if self.local.commit(stamp, self.accepted):
             ends = {store: len(changelog) for store, changelog in self.changelogs.items()}
             self.accepted = Accepted(stamp, ends)

@@ -76,6 +76,10 @@ class Case:
     output_topics: dict[str, Topic]
     stores: dict[str, str]
     has_headers: bool
+    commit_every: int
+    """How many steps are one commit."""
+    same_when_cached: tuple[bool, bool]
+    """Whether outputs, and stores, are the same with a record cache."""
     runs: Sequence[Run]
 
 
@@ -96,6 +100,8 @@ def read_case(path: Path) -> Case:
         output_topics={topic: Topic(**kinds) for topic, kinds in read["output_topics"].items()},
         stores=read["stores"],
         has_headers=read["has_headers"],
+        commit_every=read.get("commit_every", 1),
+        same_when_cached=tuple(read["variants"]["cache_10m"].values()),
         runs=[
             Run(run["seed"], [_step(*step) for step in run["steps"]], run["stores"]) for run in read["runs"]
         ],

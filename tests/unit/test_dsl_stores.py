@@ -26,7 +26,7 @@ def test_aggregates_are_kept_with_timestamps() -> None:
     builder = StreamsBuilder()
     table = builder.stream("s", key=int, value=str).group_by_key().count(store="counts")
     assert stores(builder) == {
-        "counts": StoreSpec("counts", "timestamped_key_value", serde_for(int), serde_for(int))
+        "counts": StoreSpec("counts", "timestamped_key_value", serde_for(int), serde_for(int), caching=None)
     }
     assert table.queryable_store_name == "counts"
 

@@ -250,7 +250,7 @@ class StreamsBuilder:
         origin = caller()
         chosen, source, processor = self._table_names(topic, key, value, store, name)
         # The topic itself is the changelog.
-        spec = replace(chosen.spec("timestamped_key_value"), logging=False, log_config=())
+        spec = replace(chosen.spec("timestamped_key_value"), logging=False, log_config=(), caching=False)
         if spec.ttl_ms:
             raise InvalidArgumentError(
                 "the rows of a global table do not run out, since every host would have its own time: leave `ttl` "

@@ -44,7 +44,9 @@ class Materialized(Generic[K, V]):
     persistent: bool = field(default=True, kw_only=True)
     logging: bool = field(default=True, kw_only=True)
     log_config: Mapping[str, str] = field(default_factory=dict, kw_only=True)
-    caching: bool = field(default=False, kw_only=True)
+    caching: bool | None = field(default=None, kw_only=True)
+    """Behind the record cache: the last value per key at each commit, instead of every update. By default as
+    `statestore_cache_max_bytes` says."""
     retention: timedelta | None = field(default=None, kw_only=True)
     """Windows and sessions: how long they are kept; by default the size (or gap) and the grace."""
     ttl: timedelta | None = field(default=None, kw_only=True)
@@ -90,9 +92,12 @@ class StoreChoice:
         *,
         least_retention_ms: int = 0,
         window_size_ms: int = 0,
+        cached: bool = True,
         ttl_ms: int | None = None,
     ) -> StoreSpec:
-        """The store itself. `ttl_ms` is given where the operation decides how long rows live."""
+        """The store itself. Some are never cached: those of final results of sliding and session windows. `ttl_ms` is
+        given where the operation decides how long rows live.
+        """
         settings = self.settings
         if self.is_versioned:
             return self._versioned(kind, ttl_ms)
@@ -119,7 +124,7 @@ class StoreChoice:
             settings.persistent,
             settings.logging,
             tuple(sorted(settings.log_config.items())),
-            settings.caching,
+            settings.caching if cached and not ttl_ms else False,
             retention_ms,
             window_size_ms,
             ttl_ms=ttl_ms,

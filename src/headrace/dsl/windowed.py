@@ -140,8 +140,12 @@ class TimeWindowedKStream(Generic[K, V]):
             operator = SlidingAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
         else:
             operator = WindowedAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
+        cached = isinstance(self._windows, TimeWindows) or self._emit is EmitStrategy.ON_WINDOW_UPDATE
         spec = chosen.spec(
-            "timestamped_window", least_retention_ms=self._windows.retention_ms, window_size_ms=size_ms
+            "timestamped_window",
+            least_retention_ms=self._windows.retention_ms,
+            window_size_ms=size_ms,
+            cached=cached,
         )
         if self._emit is EmitStrategy.ON_WINDOW_CLOSE and spec.persistent:
             # Kafka Streams keeps what is still to be emitted one millisecond longer: without that a window that
@@ -259,7 +263,11 @@ class SessionWindowedKStream(Generic[K, V]):
         merger: Callable[[Any, Any, Any], Any],
     ) -> KTable[Windowed[K], Any]:
         operator = SessionAggregate(chosen.name, self._windows, initializer, aggregator, merger, self._emit)
-        spec = chosen.spec("session", least_retention_ms=self._windows.retention_ms)
+        spec = chosen.spec(
+            "session",
+            least_retention_ms=self._windows.retention_ms,
+            cached=self._emit is EmitStrategy.ON_WINDOW_UPDATE,
+        )
         return self._grouping.table(name, operator, chosen, spec, SessionWindowedSerde)
 
 

@@ -17,7 +17,7 @@ def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
     initializer, aggregator = operator.initializer, operator.aggregator
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, ctx.forward)
+    put, forward = writer(store, ctx.forward_from(store))
     failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -51,7 +51,7 @@ def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
     reducer = operator.reducer
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, ctx.forward)
+    put, forward = writer(store, ctx.forward_from(store))
     failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:

@@ -122,6 +122,12 @@ class NodeContext(Protocol):
         """For a node that makes asynchronous calls."""
         ...
 
+    def forward_from(self, store: Any) -> Process:
+        """How to send on the changes of a store: `forward`, or nowhere if the store is cached, since a flush of the
+        cache then sends them.
+        """
+        ...
+
     def child(self, name: str) -> Process: ...
 
     def store(self, name: str) -> Any:

@@ -23,7 +23,8 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
     gap, grace = operator.windows.gap_ms, operator.windows.grace_ms
     store = ctx.store(operator.store)
     encode_key, find, put = store.encode_key, store.find_sessions_raw, store.put_raw
-    forward, failed, drop, sends_old_values = ctx.forward, ctx.failed, ctx.drop, ctx.sends_old_values
+    forward = ctx.forward_from(store)
+    failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
     time, moment = ctx.memory("stream-time", -1), ctx.task.moment
     final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else FinalSessions(ctx, store)
     send = forward if final is None else _nothing

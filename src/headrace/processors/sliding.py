@@ -92,7 +92,7 @@ class _Steps:
         self._initializer, self._aggregator = operator.initializer, operator.aggregator
         self._store = ctx.store(operator.store)
         self._failed, self._drop, self._sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
-        self._forward, self._final = ctx.forward, final
+        self._forward, self._final = ctx.forward_from(self._store), final
 
     def usual(self, record: _Record) -> None:
         """From the latest window back, until one is found that ends before the record."""

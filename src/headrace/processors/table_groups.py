@@ -45,7 +45,7 @@ def table_reduce(operator: TableReduce, ctx: NodeContext) -> Process:
     adder, subtractor = operator.adder, operator.subtractor
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, ctx.forward)
+    put, forward = writer(store, ctx.forward_from(store))
     failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
@@ -79,7 +79,7 @@ def table_aggregate(operator: TableAggregate, ctx: NodeContext) -> Process:
     initializer, adder, subtractor = operator.initializer, operator.adder, operator.subtractor
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, ctx.forward)
+    put, forward = writer(store, ctx.forward_from(store))
     failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:

@@ -67,7 +67,7 @@ def table_join_merge(operator: TableJoinMerge, ctx: NodeContext) -> Process:
 
     store = ctx.store(operator.store)
     encode_key = store.encode_key
-    put, forward = writer(store, forward)
+    put, forward = writer(store, ctx.forward_from(store))
 
     def keeping(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old, _ = change

@@ -40,7 +40,7 @@ def table_transform_values(operator: TableTransformValues, ctx: NodeContext) -> 
     forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
     store, moment = None if operator.store is None else ctx.store(operator.store), ctx.task.moment
     if store is not None:
-        put, forward = writer(store, forward)
+        put, forward = writer(store, ctx.forward_from(store))
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old, latest = change
@@ -85,7 +85,7 @@ def _rows(
     if store is None:
         return passing
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, forward)
+    put, forward = writer(store, ctx.forward_from(store))
 
     def keeping(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old = change[0], None

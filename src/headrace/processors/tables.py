@@ -30,7 +30,7 @@ def table_source(operator: TableSource, ctx: NodeContext) -> Process:
 
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
-    put, forward = writer(store, forward)
+    put, forward = writer(store, ctx.forward_from(store))
     sends_old_values = ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:

@@ -62,7 +62,9 @@ def _update(operator: WindowedAggregate, ctx: NodeContext, final: FinalWindows |
     initializer, aggregator, size = operator.initializer, operator.aggregator, operator.windows.size_ms
     store = ctx.store(operator.store)
     encode_key, fetch, put = store.encode_key, store.fetch_raw, store.put_raw
-    forward, failed, sends_old_values = ctx.forward, ctx.failed, ctx.sends_old_values
+    failed, sends_old_values = ctx.failed, ctx.sends_old_values
+    # Final results are sent when a window closes, whatever a cache does.
+    forward = ctx.forward_from(store) if final is None else ctx.forward
 
     def update(key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> bool:
         newest = timestamp

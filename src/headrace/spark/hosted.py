@@ -86,6 +86,7 @@ class HostedTask:
             stamp = Stamp(plan.base.incarnation, plan.number, uuid.uuid4().hex)
             changes = self.local.changes()
             written = self.local.commit(stamp, accepted)
+            task.forget_reads()
             failpoint("local_commit.after")
         except BaseException:
             self.output.clear()

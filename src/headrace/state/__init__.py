@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from headrace.state.backend import Backend, Marks, ReadBackend
 from headrace.state.base import CHANGELOG_HEADERS, Changelog, StateStore, ValueAndTimestamp
+from headrace.state.cache import RecordCache
+from headrace.state.caching import can_be_cached, open_cached_store
 from headrace.state.custom import CustomStore
 from headrace.state.factory import Store, StoreView, memory_store, open_store, open_view
 from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
@@ -32,6 +34,7 @@ __all__ = [
     "ReadOnlySessionStore",
     "ReadOnlyVersionedKeyValueStore",
     "ReadOnlyWindowStore",
+    "RecordCache",
     "SessionStore",
     "StateStore",
     "Store",
@@ -43,7 +46,9 @@ __all__ = [
     "VersionedKeyValueStore",
     "VersionedRecord",
     "WindowStore",
+    "can_be_cached",
     "memory_store",
+    "open_cached_store",
     "open_store",
     "open_view",
     "replay",

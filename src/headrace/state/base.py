@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from struct import Struct
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from headrace.errors import HeadraceError, SerializationError, StoreError
 from headrace.record import Headers
 from headrace.serdes import explain_write
 from headrace.serdes.base import Serde
 from headrace.topology.stores import StoreKind
+
+if TYPE_CHECKING:
+    from headrace.state.cached import StoreCache
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,6 +27,7 @@ CHANGELOG_HEADERS: Final[Mapping[StoreKind, Headers]] = {"suppression_buffer": (
 _TIMESTAMP = Struct(">q")
 pack_timestamp = _TIMESTAMP.pack
 """What a timestamped store has in front of each value."""
+unpack_timestamp = _TIMESTAMP.unpack_from
 
 
 class ValueAndTimestamp(NamedTuple, Generic[V]):
@@ -69,6 +73,8 @@ class StateStore(Generic[K]):
     def __init__(self, name: str, key: Serde[K]) -> None:
         self.name = name
         self.is_open = True
+        self.cache: StoreCache | None = None
+        """Set when the store is behind a record cache."""
         self._key_serde = key
         self._key_from = key.deserialize
         self.encode_key: Callable[[K], bytes] = key.serialize

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from headrace.state.backend import Entry, Marks
 from headrace.state.index import KeyIndex
+from headrace.state.merge import merged
 from headrace.state.table import Table
 
 # Values read in a batch are kept for reading them again, up to this many.
@@ -73,7 +74,7 @@ class LmdbBackend:
             keys.reverse()
         # The values are taken now: what is put later does not show in an iterator made before.
         mine = [(key, overlay[key]) for key in keys]
-        return _merge_backward(mine, below) if reverse else _merge(mine, below)
+        return merged(mine, below, reverse)
 
     def count(self) -> int:
         """How many entries there are; a bucket of long keys on disk counts as one."""
@@ -113,33 +114,3 @@ class LmdbBackend:
         self._index.clear()
         self.marks.take(marks)
         self.base_marks = marks
-
-
-def _merge(mine: list[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
-    entry = next(below, None)
-    for key, value in mine:
-        while entry is not None and entry[0] < key:
-            yield entry
-            entry = next(below, None)
-        if entry is not None and entry[0] == key:
-            entry = next(below, None)
-        if value is not None:
-            yield key, value
-    if entry is not None:
-        yield entry
-        yield from below
-
-
-def _merge_backward(mine: list[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
-    entry = next(below, None)
-    for key, value in mine:
-        while entry is not None and entry[0] > key:
-            yield entry
-            entry = next(below, None)
-        if entry is not None and entry[0] == key:
-            entry = next(below, None)
-        if value is not None:
-            yield key, value
-    if entry is not None:
-        yield entry
-        yield from below

@@ -208,6 +208,10 @@ class SessionStore(ReadOnlySessionStore[K, V]):
         self.apply_changelog: Changelog = replay_session(segments, by_time=by_time)
         """Does what a changelog record says, without logging it."""
 
+    def put_behind(self, segments: Segments) -> None:
+        """Read and write through these segments, which have a cache; a changelog still goes below it."""
+        self._segments = segments
+
     def put(self, session: Windowed[K], value: V | None) -> None:
         """Set the value of a session; None removes it. A session that ended too long ago is not kept."""
         self.put_raw(self._raw_key(session.key), session.start, session.end, value)

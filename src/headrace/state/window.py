@@ -28,7 +28,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
+class WritableWindowStore(ReadOnlyWindowStore[K, V]):
+    """What the kinds of window stores share: how a window is written."""
+
     _segments: Segments
 
     def __init__(
@@ -56,6 +58,10 @@ class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
         )
         """Does what a changelog record says, without logging it."""
 
+    def put_behind(self, segments: Segments) -> None:
+        """Read and write through these segments, which have a cache; a changelog still goes below it."""
+        self._segments = segments
+
     def _write(
         self, raw_key: bytes, start: int, stored: bytes | None, logged: bytes | None, time: int | None
     ) -> None:
@@ -80,7 +86,7 @@ class _WritableWindowStore(ReadOnlyWindowStore[K, V]):
             self._log(raw, logged, self._now() if time is None else time)
 
 
-class WindowStore(_WritableWindowStore[K, V]):
+class WindowStore(WritableWindowStore[K, V]):
     """Values per key and window. A change's time in the changelog is that of the record being processed."""
 
     def __init__(
@@ -120,7 +126,7 @@ class WindowStore(_WritableWindowStore[K, V]):
         self._write(raw_key, window_start, raw, raw, None)
 
 
-class TimestampedWindowStore(_WritableWindowStore[K, ValueAndTimestamp[V]]):
+class TimestampedWindowStore(WritableWindowStore[K, ValueAndTimestamp[V]]):
     """Values per key and window with the time of their last update, which is their time in the changelog too.
 
     >>> from headrace.state import memory_store

@@ -70,6 +70,13 @@ class TaskNode:
     def line(self) -> Line:
         return self._lines.of(self.name)
 
+    def forward_from(self, store: Any) -> Process:
+        cache = getattr(store, "cache", None)  # a store of the user's own has none
+        if cache is None:
+            return self.forward
+        cache.listen(self.forward, self.sends_old_values)
+        return _nowhere
+
     def child(self, name: str) -> Process:
         try:
             return self._children[name]

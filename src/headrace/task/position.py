@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from headrace.record import NO_HEADERS, Headers, RecordMetadata
+from headrace.state.cache import Mark
 from headrace.task.lanes import OneRow, Rows
 
 
@@ -36,12 +39,28 @@ class Position:
 
 
 class Moment:
-    """The time of the record at hand. A host gives `now` to the stores it opens, and the same moment to the task."""
+    """The time of the record at hand. A host gives `now` to the stores it opens, and the same moment to the task.
 
-    __slots__ = ("time",)
+    Nodes with a cached store set the headers, too, so that a later flush can go back to the record.
+    """
+
+    __slots__ = ("headers", "position", "time")
 
     def __init__(self) -> None:
         self.time = 0
+        self.headers: Headers = NO_HEADERS
+        self.position = Position()
 
     def now(self) -> int:
         return self.time
+
+    def mark(self) -> Mark:
+        """Where we are, to come back to."""
+        position = self.position
+        rows = position.rows
+        return Mark(self.time, self.headers, "" if rows is None else rows.topic, (rows, position.row))
+
+    def go_to(self, mark: Mark) -> None:
+        """Be where we were when the mark was made."""
+        self.time, self.headers = mark.time, mark.headers
+        self.position.rows, self.position.row = cast("tuple[Rows | None, int]", mark.place)

@@ -19,6 +19,7 @@ from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
 from headrace.resolve import node_serdes
 from headrace.state import CustomStore
 from headrace.store import StateStore
+from headrace.task.caches import caches_of, remembering
 from headrace.task.failures import Failures
 from headrace.task.lanes import Lane, OneRow, merge_order
 from headrace.task.lifetimes import Lifetimes
@@ -26,7 +27,7 @@ from headrace.task.lines import Lines
 from headrace.task.memory import Memory
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
-from headrace.task.position import Moment, Position
+from headrace.task.position import Moment
 from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule
 from headrace.task.sinks import build_sink
 from headrace.task.sources import Source
@@ -67,7 +68,7 @@ class StreamTask:
         self._clock = clock
         self.output = output
         self.moment = Moment() if moment is None else moment
-        self._position = Position()
+        self._position = self.moment.position
         self._memory = Memory()
         self._failures = Failures(config, task_id, self._position, output)
         self._time = self._memory.cell("stream-time", -1)
@@ -92,6 +93,7 @@ class StreamTask:
         self._lines = Lines(sub.nodes, self._position, self._time)
         self._has_lines = bool(self._lines)
         self._batches: list[Callable[[], None]] = []
+        self._caches = caches_of(sub.nodes, stores)
         self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
         self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
 
@@ -160,9 +162,20 @@ class StreamTask:
             raise
 
     def flush(self) -> None:
-        """Let the users' stores write what they have held back. To be called before each commit."""
+        """Write what the record cache holds to the stores, and send it on; let the users' stores write what they have
+        held back. To be called before each commit.
+        """
+        if self._caches:
+            for cache in self._caches:
+                cache.flush()
+            self._lines.drain()
         for store in self._customs:
             store.flush()
+
+    def forget_reads(self) -> None:
+        """Empty the record cache, after a commit: another process may go on with this task's stores."""
+        for cache in self._caches:
+            cache.clear()
 
     def punctuate(self, now: int) -> bool:
         """Fire the wall-clock punctuators and operators that are due; whether there were any."""
@@ -196,6 +209,7 @@ class StreamTask:
         self._stream_queue.refresh()
         self._wall_queue.refresh()
         self._position.rows = None
+        self.forget_reads()
         self.output.clear()
 
     def close(self) -> None:
@@ -309,6 +323,8 @@ class StreamTask:
                     config=config,
                 )
                 process = build(node.operator, context)
+                if caches_of((node,), stores):
+                    process = remembering(process, self.moment)
                 built[node.name] = lifetimes.around(
                     node, process, context.forward, old_values=context.sends_old_values
                 )

@@ -38,7 +38,8 @@ class StoreSpec:
     persistent: bool = True
     logging: bool = True
     log_config: tuple[tuple[str, str], ...] = ()
-    caching: bool = False
+    caching: bool | None = False
+    """Behind the record cache; None: if the configuration sets a size for it."""
     retention_ms: int = 0
     """Windows and sessions: how long a window is kept, in stream time. Versioned stores: how far the history goes."""
     window_size_ms: int = 0
