@@ -26,7 +26,8 @@ def _one_topic(name: str) -> bool:
     return max(read) == 1 and len(case.input_topics) == 1 and pipes
 
 
-ONE_TOPIC = [name for name in SCENARIOS if _one_topic(name)]
+# `cache_full`: what a batch has read is forgotten with it, which leaves more room.
+ONE_TOPIC = [name for name in SCENARIOS if _one_topic(name) and name != "cache_full"]
 
 
 @pytest.mark.parametrize("lose_stores", [False, True], ids=["stores-stay", "stores-lost"])
@@ -76,7 +77,8 @@ def _batches(case: Case, steps: Sequence[Step], random: Random) -> Iterator[list
     ((topic, kinds),) = case.input_topics.items()
     key_serde, value_serde = kinds.serdes()
     while steps:
-        size = random.randint(1, 15)
+        # With a cache it matters which records are one commit.
+        size = case.commit_every if "cache" in case.scenario else random.randint(1, 15)
         batch, steps = steps[:size], steps[size:]
         yield [
             (

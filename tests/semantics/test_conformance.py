@@ -10,7 +10,6 @@ from semantics.replay import Counts, replay
 from semantics.scenarios import SCENARIOS, topology_of
 
 NOT_YET = {
-    "group_by_key_count_cached": "record caches",
     "stream_table_grace_inner": "versioned tables",
 }
 """Recorded, but what they need is not built yet."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from headrace.topology.topology import Topology
 from tests.spark import table_topologies
-from tests.spark.harness import Application, Part, by_key, flat, partition, reference
+from tests.spark.harness import Application, Part, Rec, by_key, flat, partition, reference
 from tests.spark.harness.inputs import parts
 
 PARTITIONS = 4
@@ -46,3 +46,22 @@ def test_tables_are_what_they_are_in_the_driver(
         for number, written in found.items():
             assert {partition(record.key, PARTITIONS) for record in written} <= {number}
     assert len(app.batches) >= len(inputs)
+
+
+def test_with_a_record_cache_tables_end_the_same_and_less_is_written(
+    application: Callable[..., Application],
+) -> None:
+    """A flush per commit: the last value per key of each batch."""
+    topology, inputs = table_topologies.groups(), with_tombstones(parts("in"))
+    app = application(topology, statestore_cache_max_bytes=10_000_000).run(inputs)
+    expected = reference(topology, inputs)
+    for topic, records in expected.outputs.items():
+        written = flat(app.read(topic))
+        assert rows(written) == rows(records), topic
+        assert len(written) < len(records)
+
+
+def rows(records: Iterable[Rec]) -> dict[bytes | None, bytes]:
+    """What a table holds that is read from a topic. Of a row that came and went in one batch nobody heard."""
+    last = {record.key: record.value for record in records}
+    return {key: value for key, value in last.items() if value is not None}

@@ -158,3 +158,7 @@ class CachedBackend:
         top = self._cache.range(low, high, reverse)
         below = self._backend.range(low, high, reverse)
         return merged(top, below, reverse) if top else below
+
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        """The lowest key with low <= key < high."""
+        return next((key for key, _ in self.range(low, high)), None)

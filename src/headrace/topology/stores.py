@@ -70,6 +70,7 @@ def key_value_store(
     persistent: bool = True,
     logging: bool = True,
     log_config: Mapping[str, str] | None = None,
+    caching: bool = False,
     ttl: timedelta | None = None,
     ttl_clock: PunctuationType = PunctuationType.STREAM_TIME,
 ) -> StoreSpec:
@@ -100,6 +101,7 @@ def key_value_store(
         persistent,
         logging,
         _pairs(log_config),
+        caching,
         ttl_ms=0 if ttl is None else check_ttl(ttl, ttl_clock),
         ttl_clock=ttl_clock,
         max_entries=check_max_entries(max_entries, name),
@@ -119,6 +121,7 @@ def window_store(
     persistent: bool = True,
     logging: bool = True,
     log_config: Mapping[str, str] | None = None,
+    caching: bool = False,
 ) -> StoreSpec:
     """A store for a processor: one value per key and window start, kept for `retention` in stream time.
 
@@ -142,6 +145,7 @@ def window_store(
         persistent,
         logging,
         _pairs(log_config),
+        caching,
         retention_ms=retention_ms,
         window_size_ms=size_ms,
         retain_duplicates=retain_duplicates,
@@ -158,6 +162,7 @@ def session_store(
     persistent: bool = True,
     logging: bool = True,
     log_config: Mapping[str, str] | None = None,
+    caching: bool = False,
 ) -> StoreSpec:
     """A store for a processor: one value per key and session, kept for `retention` in stream time.
 
@@ -172,6 +177,7 @@ def session_store(
         persistent,
         logging,
         _pairs(log_config),
+        caching,
         retention_ms=milliseconds(retention, "retention"),
         origin=caller(),
     )
