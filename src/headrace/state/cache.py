@@ -34,8 +34,8 @@ class Moment(Protocol):
     def go_to(self, mark: Mark) -> None: ...
 
 
-Write: TypeAlias = Callable[[bytes, bytes | None, Mark], None]
-"""Takes a flushed entry: key, value (None: deleted) and the record that made it."""
+Write: TypeAlias = Callable[[bytes, bytes | None, Mark, bool], None]
+"""Takes a flushed entry: key, value (None: deleted), the record that made it, and whether it was heard of before."""
 
 _NOBODY = Mark(-1, NO_HEADERS, "", None)
 _NODE = 24
@@ -43,14 +43,17 @@ _RECORD = 21
 
 
 class Cached:
-    """One entry; it is dirty until it was flushed. `value` None: deleted."""
+    """One entry; it is dirty until it was flushed. `value` None: deleted. `heard`: somebody else looked it up while
+    another store was evicting, and so made something of a value that is not flushed yet.
+    """
 
-    __slots__ = ("dirty", "mark", "size", "value")
+    __slots__ = ("dirty", "heard", "mark", "size", "value")
 
     def __init__(self, key: bytes, value: bytes | None, mark: Mark, dirty: bool) -> None:
         self.value = value
         self.mark = mark
         self.dirty = dirty
+        self.heard = False
         self.size = _NODE + len(key) + _RECORD + len(mark.topic) + (0 if value is None else len(value))
         for name, data in mark.headers:
             self.size += len(name) + (0 if data is None else len(data))
@@ -63,11 +66,12 @@ class RecordCache:
     0
     """
 
-    __slots__ = ("limit", "size")
+    __slots__ = ("evicting", "limit", "size")
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
+        self.evicting = 0
 
 
 class NamedCache:
@@ -92,13 +96,17 @@ class NamedCache:
         entry = self._entries.get(key)
         if entry is not None:
             self._order.move_to_end(key)
+            if self._shared.evicting:
+                entry.heard = entry.dirty
         return entry
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Change an entry (None: delete it); may evict others, and so write."""
         self._dirty.pop(key, None)
         self._dirty[key] = None
-        self._set(key, Cached(key, value, self._moment.mark(), True))
+        entry, before = Cached(key, value, self._moment.mark(), True), self._entries.get(key)
+        entry.heard = before is not None and before.heard
+        self._set(key, entry)
 
     def keep(self, key: bytes, value: bytes) -> None:
         """Remember what was read."""
@@ -151,7 +159,9 @@ class NamedCache:
         entry = self._entries[key]
         self._remove(key)
         if entry.dirty:
+            self._shared.evicting += 1
             self._flush((key, entry))
+            self._shared.evicting -= 1
 
     def _remove(self, key: bytes) -> None:
         self.size -= self._entries[key].size
@@ -173,8 +183,8 @@ class NamedCache:
         self._dirty = {}
         write = self.write
         for key, entry in changed:
-            write(key, entry.value, entry.mark)
-            entry.mark = _NOBODY  # or it would keep the whole batch alive
+            write(key, entry.value, entry.mark, entry.heard)
+            entry.mark, entry.heard = _NOBODY, False  # a mark would keep the whole batch alive
         for key, entry in changed if evicted is None else changed[1:]:
             if entry.value is None and key in self._entries:
                 self._dirty.pop(key, None)

@@ -86,11 +86,11 @@ class StoreCache:
 
         return send
 
-    def _write(self, key: bytes, new: bytes | None, mark: Mark) -> None:
+    def _write(self, key: bytes, new: bytes | None, mark: Mark, heard: bool) -> None:
         send, old, below, moment = self._send, None, self._below, self._moment
         if send is not None and (new is None or self._sends_old_values):
             old = below.read(key)
-            if new is None and old is None:
+            if new is None and old is None and not heard:
                 return
         before = moment.mark()
         moment.go_to(mark)

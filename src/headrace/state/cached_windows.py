@@ -55,6 +55,9 @@ class _Merged:
         live = (e for e in below.backend.range(low, high, reverse) if time_of(e[0]) >= oldest)
         return merged(top, live, reverse)
 
+    def first(self, low: bytes, high: bytes) -> bytes | None:
+        return next((key for key, _ in self.range(low, high)), None)
+
 
 class CachedSegments(Segments):
     """Segments with a cache on top. Retention hides what is below, not what is cached: so it is in Kafka Streams."""

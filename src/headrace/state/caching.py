@@ -24,8 +24,10 @@ KINDS = frozenset({"key_value", "timestamped_key_value", "window", "timestamped_
 
 
 def can_be_cached(spec: StoreSpec) -> bool:
-    """Whether there is a cache for such a store: one that keeps duplicates has none, as in Kafka Streams."""
-    return spec.kind in KINDS and not spec.retain_duplicates
+    """Whether there is a cache for such a store: one that keeps duplicates has none, as in Kafka Streams, nor has one
+    that drops rows by itself.
+    """
+    return spec.kind in KINDS and not (spec.retain_duplicates or spec.ttl_ms or spec.max_entries)
 
 
 def open_cached_store(
@@ -57,11 +59,13 @@ def open_cached_store(
             of_windows = CachedTimestampedWindowStore if timestamped else CachedWindowStore
             store = of_windows(
                 spec.name, backend, key, value, retention_ms=spec.retention_ms,
-                window_size_ms=spec.window_size_ms,
+                window_size_ms=spec.window_size_ms, by_time=not spec.persistent,
             )  # fmt: skip
             key_of = partial(_window_of, key.deserialize, spec.window_size_ms)
         else:
-            store = SessionStore(spec.name, backend, key, value, retention_ms=spec.retention_ms)
+            store = SessionStore(
+                spec.name, backend, key, value, retention_ms=spec.retention_ms, by_time=not spec.persistent
+            )
             key_of = partial(_session_of, key.deserialize)
         store.put_behind(segments)
     cache.typed(key_of, decode)
