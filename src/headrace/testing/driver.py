@@ -213,7 +213,6 @@ class TopologyTestDriver(StoreGetters):
         ...     driver.output("out").read_values()
         [1, 2]
         """
-        self._main.flush()
         self._memory = self._main.snapshot() or self._memory
         self._main = self._make_main()
         self._main.restore(self._memory)
