@@ -20,4 +20,4 @@ def tell_versioned(graph: Graph) -> Graph:
         operator: Any = node.operator
         return replace(node, operator=replace(operator, versioned=True))
 
-    return Graph({number: change(node) for number, node in graph.nodes.items()})
+    return replace(graph, nodes={number: change(node) for number, node in graph.nodes.items()})
