@@ -9,9 +9,7 @@ from semantics.cases import CASES, case_of
 from semantics.replay import Counts, replay
 from semantics.scenarios import SCENARIOS, topology_of
 
-NOT_YET = {
-    "stream_table_grace_inner": "versioned tables",
-}
+NOT_YET = {}
 """Recorded, but what they need is not built yet."""
 
 

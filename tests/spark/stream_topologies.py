@@ -6,6 +6,7 @@ from headrace import (
     BufferConfig,
     EmitStrategy,
     JoinWindows,
+    Materialized,
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
@@ -78,6 +79,17 @@ def suppressed() -> Topology:
     counts = grouped.count(store="counts")
     few = Suppressed.until_time_limit(ms(60), BufferConfig.max_bytes(150))
     counts.suppress(few).to_stream().to("counts", value=int)
+    return builder.build()
+
+
+def joins_with_grace() -> Topology:
+    """Records of a stream that wait for a table with a history, behind a filter of it and directly."""
+    builder = StreamsBuilder()
+    table = builder.table("table", value=str, store=Materialized("rows", history_retention=ms(200)))
+    stream = builder.stream("stream", value=str)
+    stream.join(table, join=_both, grace=ms(50), name="wait").to("inner")
+    few = table.filter(lambda key, value: value[0] != "a")
+    stream.left_join(few, join=_both, grace=ms(20)).to("left-joined")
     return builder.build()
 
 

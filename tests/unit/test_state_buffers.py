@@ -186,3 +186,47 @@ def test_an_update_comes_back_as_it_was_put() -> None:
     # A record that a punctuator made comes from nowhere.
     assert update.metadata is None
     assert buffer.prior("a") == 2
+
+
+GRACE = StoreSpec("s", "grace_buffer", serde_for(str), serde_for(int))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.usefixtures("short_front")
+def test_records_that_wait_for_a_table_survive_the_same(seed: int, tmp_path: Path) -> None:
+    """Also those of one key and one time, which leave in the order in which they came."""
+    random, waiting, changelogs = Random(seed), list[tuple[int, str, int]](), Changelogs()
+    accepted, number = changelogs.accepted(None), 0
+    for life in range(4):
+        state = LocalState(tmp_path / str(life), [GRACE])
+        state.prepare(accepted, changelogs.read)
+        buffer: Any = state.store("s", **SERDES)
+        for batch in range(15):
+            before = list(waiting)
+            for _ in range(random.randrange(12)):
+                if random.random() < 0.4 and waiting:
+                    first = waiting.pop(0)
+                    record, metadata = buffer.first()
+                    assert (record.timestamp, record.key, record.value) == first
+                    assert metadata == RecordMetadata("topic", 0, first[2])
+                    buffer.remove_first()
+                else:
+                    number += 1
+                    place = (random.randrange(5), random.choice("ab"), number)
+                    waiting.append(place)
+                    waiting.sort()
+                    buffer.put(place[1], number, place[0], (), RecordMetadata("topic", 0, number))
+                assert buffer.min_timestamp() == (waiting[0][0] if waiting else None)
+            assert [(r.timestamp, r.key, r.value) for r in buffer.all()] == waiting
+            if random.random() < 0.3:
+                state.rollback()
+                buffer.forget()
+                waiting = before
+            else:
+                changes = state.changes()
+                stamp = Stamp("i", 100 * life + batch, "a")
+                if state.commit(stamp, accepted):
+                    changelogs.publish(changes)
+                    accepted = changelogs.accepted(stamp)
+            state.prepare(accepted, changelogs.read)
+        state.close()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,8 +23,6 @@ from headrace.errors import BufferFullError, CallbackError, InvalidArgumentError
 from headrace.serdes import serde_for
 from headrace.state import MemoryBackend, memory_store, open_view
 from headrace.testing import TopologyTestDriver
-
-BUFFERS = json.loads((Path(__file__).parent / "fixtures" / "buffers.json").read_text())
 
 
 def ms(milliseconds: int) -> timedelta:
@@ -173,65 +168,12 @@ def test_a_key_without_a_window_is_told_from_one_at_the_first_record() -> None:
 
 def test_a_buffer_cannot_be_asked_from_outside_nor_used_when_it_is_closed() -> None:
     spec, serdes = held(Suppressed.until_time_limit(ms(1))).stores["calm-store"], serde_for(str)
-    with pytest.raises(StoreError, match="the store `calm-store` holds updates back for an operator"):
+    with pytest.raises(StoreError, match="the store `calm-store` holds records back for an operator"):
         open_view(spec, MemoryBackend(), key=serdes, value=serdes)
     buffer = memory_store("calm-store", "suppression_buffer", key=str, value=int)
     buffer.close()
     with pytest.raises(StoreError, match="store `calm-store` is closed"):
         buffer.put(1, "a", (1, None, True), 1, (), None)
-
-
-def python_case(name: str) -> Topology:
-    builder = StreamsBuilder()
-    if name == "table":
-        until = Suppressed.until_time_limit(ms(50), BufferConfig.max_records(4))
-        builder.table("in", value=str).suppress(until, name="calm").to_stream().to("out")
-    else:
-        windowed = (
-            builder.stream("in", value=str).group_by_key().windowed_by(TimeWindows(ms(20), grace=ms(10)))
-        )
-        table = windowed.reduce(lambda a, b: a + b, store="red").suppress(Suppressed.until_window_closes())
-        table.to_stream(lambda window, value: window.key, key=str).to("out")
-    return builder.build()
-
-
-def raw(text: str | None) -> bytes | None:
-    return None if text is None else bytes.fromhex(text)
-
-
-@pytest.mark.parametrize("case", BUFFERS, ids=[case["name"] for case in BUFFERS])
-def test_the_changelog_has_the_bytes_and_headers_of_kafka_streams(case: dict[str, Any]) -> None:
-    topic = f"app-{case['store']}-changelog"
-    with TopologyTestDriver(python_case(case["name"]), StreamsConfig(application_id="app")) as driver:
-        source = driver.input("in", str, str)
-        for number, ((key, value, time, headers), expected) in enumerate(case["steps"]):
-            given = tuple((name, raw(data)) for name, data in headers)
-            source.pipe(key, value, timestamp=time, headers=given)
-            written = driver.produced(topic)
-            found = sorted((key, value, headers) for key, value, _, headers in written)
-            written.clear()
-            wanted = [
-                (raw(key), raw(value), tuple((n, raw(v)) for n, v in marks)) for key, value, marks in expected
-            ]
-            assert found == wanted, number
-
-
-@pytest.mark.parametrize("case", BUFFERS, ids=[case["name"] for case in BUFFERS])
-def test_a_changelog_of_kafka_streams_fills_our_buffer(case: dict[str, Any]) -> None:
-    with TopologyTestDriver(python_case(case["name"]), StreamsConfig(application_id="app")) as driver:
-        source, buffer = driver.input("in", str, str), driver.get_state_store(case["store"])
-        restored = memory_store("s", "suppression_buffer", key=buffer._key_serde, value=str)
-        for (key, value, time, headers), written in case["steps"]:
-            given = tuple((name, raw(data)) for name, data in headers)
-            source.pipe(key, value, timestamp=time, headers=given)
-            for raw_key, raw_value, _ in written:
-                restored.apply_changelog(raw(raw_key), raw(raw_value), 0)
-            assert list(restored.all()) == list(buffer.all())
-            assert (restored.num_records, restored.buffer_size, restored.min_timestamp()) == (
-                buffer.num_records,
-                buffer.buffer_size,
-                buffer.min_timestamp(),
-            )
 
 
 def test_without_logging_there_is_no_changelog() -> None:

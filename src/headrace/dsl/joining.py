@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.dsl import hints
 from headrace.dsl.forms import As, Form, form, hinted
 from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.grace import grace_buffer
 from headrace.dsl.graph import Operation
 from headrace.dsl.handle import add_repartition, check_callable
 from headrace.dsl.ktable import KTable
@@ -18,7 +21,8 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
 from headrace.topology.naming import check_name
-from headrace.windows import JoinWindows
+from headrace.topology.stores import StoreSpec
+from headrace.windows import JoinWindows, milliseconds
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
@@ -38,16 +42,26 @@ class Joining(StatelessOperations[K, V]):
         join: Callable[..., Any],
         value: Form,
         with_key: bool,
+        grace: timedelta | None,
         name: str | None,
         *,
         left: bool,
     ) -> KStream[Any, Any]:
         sources, rows = self._sources | table._sources, table._rows()
+        node_name = self._blueprint.name("KSTREAM-LEFTJOIN-" if left else "KSTREAM-JOIN-", name)
+        operator = operators.StreamTableJoin(rows, join, left, with_key)
+        buffers: tuple[StoreSpec, ...] = ()
+        if grace is not None:
+            grace_ms = milliseconds(grace, "grace", positive=False)
+            key = self._key.otherwise(table._key)
+            buffer = grace_buffer(self._blueprint, table._node, rows, grace_ms, node_name, key, self._value)
+            operator, buffers = replace(operator, buffer=buffer.name, grace_ms=grace_ms), (buffer,)
         node = Operation(
-            name=self._blueprint.name("KSTREAM-LEFTJOIN-" if left else "KSTREAM-JOIN-", name),
+            name=node_name,
             parents=(self._node,),
             origin=caller(),
-            operator=operators.StreamTableJoin(rows, join, left, with_key),
+            operator=operator,
+            stores=buffers,
             reads=rows.stores,
             keeps_null_keys=left,
             joined_sources=sources,
@@ -150,6 +164,16 @@ class Joining(StatelessOperations[K, V]):
 
     def _wrong(self, message: str) -> InvalidArgumentError:
         return InvalidArgumentError(message, node=self._name, origin=caller())
+
+
+def check_no_grace(grace: object, node: str) -> None:
+    """Only a table with a history has rows as of the time at which a record was."""
+    if grace is not None:
+        raise InvalidArgumentError(
+            "`grace` is for a join with a versioned `KTable`: leave it out (two streams have theirs in `windows`)",
+            node=node,
+            origin=caller(),
+        )
 
 
 def check_no_windows(windows: object, store: object, node: str) -> None:

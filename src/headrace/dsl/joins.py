@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.handle import check_callable
-from headrace.dsl.joining import Joining, check_no_windows
+from headrace.dsl.joining import Joining, check_no_grace, check_no_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store
 from headrace.dsl.stateless import StatelessOperations
@@ -38,6 +39,7 @@ class JoinOperations(Joining[K, V]):
         join: Callable[[V, VT], V2],
         value: As[V2] | None = None,
         with_key: Literal[False] = False,
+        grace: timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
     @overload
@@ -48,6 +50,7 @@ class JoinOperations(Joining[K, V]):
         join: Callable[[K, V, VT], V2],
         with_key: Literal[True],
         value: As[V2] | None = None,
+        grace: timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
     @overload
@@ -105,11 +108,13 @@ class JoinOperations(Joining[K, V]):
         windows: JoinWindows | None = None,
         value: As[V2] | None = None,
         with_key: bool = False,
+        grace: timedelta | None = None,
         store: Store[Any, Any] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]:
         """Look each record up in a table; a record without a row is dropped. For a global table `on` chooses the row.
 
+        Records wait for a versioned table that may be behind them if there is a `grace`, in the stream's time.
         With another stream every two records of one key are joined that are as close in time as `windows` says.
 
         >>> from headrace import StreamsBuilder
@@ -132,9 +137,10 @@ class JoinOperations(Joining[K, V]):
         <KStream of `KSTREAM-MERGE-0000000006`>
         """
         if isinstance(other, StatelessOperations):
+            check_no_grace(grace, self._name)
             return self._join_stream(other, on, windows, join, value, with_key, store, name)
         check_no_windows(windows, store, self._name)
-        return self._join(other, on, join, value, with_key, name, left=False)
+        return self._join(other, on, join, value, with_key, grace, name, left=False)
 
     @overload
     def left_join(
@@ -144,6 +150,7 @@ class JoinOperations(Joining[K, V]):
         join: Callable[[V, VT | None], V2],
         value: As[V2] | None = None,
         with_key: Literal[False] = False,
+        grace: timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
     @overload
@@ -154,6 +161,7 @@ class JoinOperations(Joining[K, V]):
         join: Callable[[K, V, VT | None], V2],
         with_key: Literal[True],
         value: As[V2] | None = None,
+        grace: timedelta | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]: ...
     @overload
@@ -211,11 +219,13 @@ class JoinOperations(Joining[K, V]):
         windows: JoinWindows | None = None,
         value: As[V2] | None = None,
         with_key: bool = False,
+        grace: timedelta | None = None,
         store: Store[Any, Any] | None = None,
         name: str | None = None,
     ) -> KStream[K, V2]:
         """Look each record up in a table; without a row the joiner gets None. For a global table `on` chooses the row.
 
+        Records wait for a versioned table that may be behind them if there is a `grace`, in the stream's time.
         With another stream, a record that has met nobody when its window is over is joined with None.
 
         >>> from headrace import StreamsBuilder
@@ -227,9 +237,10 @@ class JoinOperations(Joining[K, V]):
         <KStream of `KSTREAM-LEFTJOIN-0000000004`>
         """
         if isinstance(other, StatelessOperations):
+            check_no_grace(grace, self._name)
             return self._join_stream(other, on, windows, join, value, with_key, store, name, left=True)
         check_no_windows(windows, store, self._name)
-        return self._join(other, on, join, value, with_key, name, left=True)
+        return self._join(other, on, join, value, with_key, grace, name, left=True)
 
     @overload
     def outer_join(
@@ -289,6 +300,7 @@ class JoinOperations(Joining[K, V]):
         join: Callable[..., V2],
         value: As[V2] | None,
         with_key: bool,
+        grace: timedelta | None,
         name: str | None,
         *,
         left: bool,
@@ -297,6 +309,7 @@ class JoinOperations(Joining[K, V]):
         joined = form(value, hinted(hints.result(join)))
         if isinstance(table, GlobalKTable):
             check_callable(on, "on", "(key, value)")
+            check_no_grace(grace, self._name)
             self._check_same_builder(table._blueprint)
             return self._join_global(table, on or _key, join, joined, with_key, name, left=left)
         if not isinstance(table, KTable):
@@ -313,7 +326,7 @@ class JoinOperations(Joining[K, V]):
             )
         self._check_same_builder(table._blueprint)
         stream = self._repartitioned(name, self._key.otherwise(table._key)) if self._rekeyed else self
-        return stream._join_table(table, join, joined, with_key, name, left=left)
+        return stream._join_table(table, join, joined, with_key, grace, name, left=left)
 
 
 def _key(key: object, value: object) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
+from headrace.processors.grace import after_grace
 from headrace.processors.registry import implements
 from headrace.processors.views import AsOf, Lookup, lookup, rows_of
 from headrace.record import Headers
@@ -24,7 +25,9 @@ def stream_table_join(operator: StreamTableJoin, ctx: NodeContext) -> Process:
         as_of.time = timestamp
         process(key, value, timestamp, headers)
 
-    return at_its_time
+    if operator.buffer is None:
+        return at_its_time
+    return after_grace(ctx, operator.buffer, operator.grace_ms, at_its_time)
 
 
 @implements(StreamGlobalTableJoin)

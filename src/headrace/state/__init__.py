@@ -8,6 +8,7 @@ from headrace.state.cache import RecordCache
 from headrace.state.caching import can_be_cached, open_cached_store
 from headrace.state.custom import CustomStore
 from headrace.state.factory import Store, StoreView, memory_store, open_store, open_view
+from headrace.state.grace import GraceBuffer
 from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
 from headrace.state.memory import MemoryBackend
 from headrace.state.replay import replay
@@ -26,6 +27,7 @@ __all__ = [
     "Backend",
     "Changelog",
     "CustomStore",
+    "GraceBuffer",
     "KeyValueStore",
     "Marks",
     "MemoryBackend",

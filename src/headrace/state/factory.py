@@ -12,6 +12,7 @@ from headrace.state.backend import Backend, ReadBackend
 from headrace.state.base import Changelog, no_time, value_and_timestamp, value_only
 from headrace.state.custom import CustomStore, view_store
 from headrace.state.expiry import ReadRows
+from headrace.state.grace import GraceBuffer
 from headrace.state.key_value import (
     KeyValueStore,
     ReadOnlyKeyValueStore,
@@ -40,6 +41,7 @@ Store: TypeAlias = (
     | VersionedKeyValueStore[Any, Any]
     | CustomStore
     | SuppressionBuffer[Any, Any]
+    | GraceBuffer[Any, Any]
 )
 StoreView: TypeAlias = (
     ReadOnlyKeyValueStore[Any, Any]
@@ -111,6 +113,8 @@ def open_store(
             return CustomStore(spec, backend, changelog, now)
         case "suppression_buffer":
             return SuppressionBuffer(spec.name, backend, key, value, changelog, now)
+        case "grace_buffer":
+            return GraceBuffer(spec.name, backend, key, value, changelog, now)
 
 
 def open_view(
@@ -140,10 +144,10 @@ def open_view(
             return ReadOnlyVersionedKeyValueStore(spec.name, versions, key, decode)
         case "custom":
             return view_store(spec, backend)
-        case "suppression_buffer":
+        case "suppression_buffer" | "grace_buffer":
             raise StoreError(
-                f"the store `{spec.name}` holds updates back for an operator and cannot be asked: "
-                "ask the store of the table in front of it, or of one behind it"
+                f"the store `{spec.name}` holds records back for an operator and cannot be asked: "
+                "ask the store of a table in front of it, or of one behind it"
             )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 from headrace.state.backend import Backend
 from headrace.state.base import Changelog, pack_timestamp
 from headrace.state.expiry import ExpiringRows
+from headrace.state.grace import replay_grace
 from headrace.state.key_schema import split_session_key, split_window_key
 from headrace.state.lru import LruRows
 from headrace.state.segments import Segments
@@ -124,6 +125,8 @@ def replay(spec: StoreSpec, backend: Backend) -> Changelog:
             return replay_versioned(Versions(backend, spec.retention_ms, spec.segment_interval_ms))
         case "suppression_buffer":
             return replay_suppression(backend)
+        case "grace_buffer":
+            return replay_grace(backend)
 
 
 def replay_many(spec: StoreSpec, backend: Backend) -> ReplayMany:

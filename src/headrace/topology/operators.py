@@ -240,10 +240,14 @@ class Suppress(Operator):
 
 @dataclass(frozen=True, slots=True)
 class StreamTableJoin(Operator):
+    """With `buffer`, records wait there for `grace_ms` of the stream's time before they are joined."""
+
     table: TableView
     joiner: Callable[..., Any]
     left: bool
     with_key: bool = False
+    buffer: str | None = None
+    grace_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

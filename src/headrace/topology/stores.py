@@ -24,6 +24,7 @@ StoreKind: TypeAlias = Literal[
     "versioned",
     "custom",
     "suppression_buffer",
+    "grace_buffer",
 ]
 
 
