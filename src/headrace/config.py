@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
+from headrace.origin import caller
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ class StreamsConfig:
         if not self.application_id or not all(c.isalnum() or c in "._-" for c in self.application_id):
             raise ConfigError(
                 f"`application_id` names topics and folders: letters, digits, `.`, `_` and `-` only, "
-                f"got {self.application_id!r}"
+                f"got {self.application_id!r}",
+                origin=caller(),
             )
 
     @property

@@ -4,11 +4,15 @@
     ├── TopologyError               the topology cannot be built
     │   ├── DuplicateNameError      a node, store or topic name is used twice
     │   ├── UnknownNodeError        a parent or store that does not exist
+    │   │   └── UnknownStoreError   a store that nobody has added; a StoreError, too
     │   ├── CycleError              a node would come before itself
     │   ├── TopicConflictError      a topic is read by two sources that cannot be one
     │   ├── GlobalTopicError        a global table's topic is also written
     │   ├── MissingSerdeError       nothing says how a key or value is written
-    │   └── InvalidArgumentError    a duration, count or option that makes no sense
+    │   └── InvalidArgumentError    a count, function or option that makes no sense
+    │       ├── InvalidDurationError  a duration that is a number, negative or zero
+    │       ├── OtherBuilderError   streams and tables of two builders are put together
+    │       └── CopartitionError    joined topics have different numbers of partitions; a StartError, too
     ├── ConfigError                 the application's settings are wrong
     ├── StartError                  the application cannot start
     │   ├── MissingTopicError       a source topic does not exist
@@ -20,7 +24,9 @@
     │   ├── SerializationError      a value could not be written
     │   ├── CallbackError           the user's function raised
     │   └── BufferFullError         `suppress` may hold back no more than it does
-    ├── StoreError                  a state store was used wrongly, is closed or not there
+    ├── StoreError                  a state store was used wrongly, or is not there
+    │   ├── StoreNotConnectedError  a processor asks for a store of others
+    │   └── ClosedStoreError        a store was used after the end of its task, driver or application
     ├── SparkFailedError            Spark lost a part of the running query
     └── LogError                    the topic log refused or lost something
         ├── OffsetOutOfRangeError   the wanted offset is no longer (or not yet) there
@@ -106,7 +112,15 @@ class MissingSerdeError(TopologyError):
 
 
 class InvalidArgumentError(TopologyError):
-    """A duration, count or option that makes no sense."""
+    """A count, function or option that makes no sense."""
+
+
+class InvalidDurationError(InvalidArgumentError):
+    """A duration that is a number, negative or zero."""
+
+
+class OtherBuilderError(InvalidArgumentError):
+    """Streams and tables of two builders are put together."""
 
 
 class ConfigError(HeadraceError):
@@ -115,6 +129,10 @@ class ConfigError(HeadraceError):
 
 class StartError(HeadraceError):
     """The application cannot start."""
+
+
+class CopartitionError(InvalidArgumentError, StartError):
+    """Joined topics have different numbers of partitions."""
 
 
 class MissingTopicError(StartError):
@@ -154,7 +172,19 @@ class BufferFullError(ProcessingError):
 
 
 class StoreError(HeadraceError):
-    """A state store was used wrongly, is closed or is not there."""
+    """A state store was used wrongly, or is not there."""
+
+
+class UnknownStoreError(UnknownNodeError, StoreError):
+    """A store that nobody has added."""
+
+
+class StoreNotConnectedError(StoreError):
+    """A processor asks for a store of others."""
+
+
+class ClosedStoreError(StoreError):
+    """A store was used after the end of its task, driver or application."""
 
 
 class SparkFailedError(HeadraceError):

@@ -6,6 +6,7 @@ import os
 import sys
 import sysconfig
 from pathlib import Path
+from types import FrameType
 from typing import NamedTuple
 
 _PACKAGE = str(Path(__file__).resolve().parent) + os.sep
@@ -27,11 +28,18 @@ NOWHERE = Origin("<unknown>", 0)
 def caller() -> Origin:
     """The innermost frame on the stack that is not Headrace's own."""
     frame = sys._getframe(1)
-    while frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_code.co_filename.startswith(_PACKAGE) or _is_generated(frame):
         if frame.f_back is None:
             return NOWHERE
         frame = frame.f_back
     return Origin(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_generated(frame: FrameType) -> bool:
+    """A dataclass's own `__init__`, which has no file."""
+    return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith(
+        "headrace."
+    )
 
 
 def raised_at(error: BaseException) -> Origin:

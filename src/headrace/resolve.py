@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headrace.config import StreamsConfig
-from headrace.errors import ConfigError, MissingSerdeError
+from headrace.errors import ConfigError, MissingSerdeError, TopicConflictError
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde, resolve, serde_for
 from headrace.serdes.foreign_key import SubscriptionSerde
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
+from headrace.topology.topology import Topology
 
 
 class SerdePair(NamedTuple):
@@ -52,6 +53,24 @@ def operator_serde(
     """A serde that an operator uses itself; `part` is key or value."""
     default = config.default_key if part == "key" else config.default_value
     return _found(serde, default, part, "is written", node, origin)
+
+
+def check_topic_names(topology: Topology, config: StreamsConfig) -> None:
+    """A topic of the user's must not be one that the application makes for itself."""
+    names = [f"{store}-changelog" for store, spec in topology.stores.items() if spec.changelog_topic is None]
+    names += [topic.name for topic in topology.repartition_topics]
+    internal = {f"{config.application_id}-{name}" for name in names}
+    for node in topology.nodes.values():
+        if isinstance(node, ProcessorNode) or node.repartition:
+            continue
+        for topic in node.topics if isinstance(node, SourceNode) else (node.topic,):
+            if topic in internal:
+                raise TopicConflictError(
+                    f"the topic `{topic}` is an internal one of application `{config.application_id}`: nobody else "
+                    "may use it: choose another topic, or another `application_id`",
+                    node=node.name,
+                    origin=node.origin,
+                )
 
 
 def check_serdes(nodes: Iterable[Node], stores: Iterable[StoreSpec], config: StreamsConfig) -> None:

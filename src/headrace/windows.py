@@ -6,22 +6,27 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InvalidArgumentError, InvalidDurationError
 from headrace.origin import caller
 
 
 def milliseconds(duration: timedelta, what: str, *, positive: bool = True) -> int:
     """A duration in whole milliseconds; refuses plain numbers and what makes no sense."""
-    if not isinstance(duration, timedelta):
-        raise InvalidArgumentError(
-            f"`{what}` takes a timedelta, got {duration!r}: write timedelta(milliseconds={duration!r})",
-            origin=caller(),
-        )
+    given: object = duration
+    if not isinstance(given, timedelta):
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        fix = f"timedelta(milliseconds={given!r})" if number else "timedelta(minutes=5), for example"
+        raise InvalidDurationError(f"`{what}` takes a timedelta, got {given!r}: write {fix}", origin=caller())
     result = duration // timedelta(milliseconds=1)
     if result < (1 if positive else 0):
         least = "at least one millisecond" if positive else "zero or more"
-        raise InvalidArgumentError(f"`{what}` must be {least}, got {duration}", origin=caller())
+        raise InvalidDurationError(f"`{what}` must be {least}, got {shown(duration)}", origin=caller())
     return result
+
+
+def shown(duration: timedelta) -> str:
+    """A duration for a message; Python itself writes minus one second as `-1 day, 23:59:59`."""
+    return f"-{-duration}" if duration < timedelta(0) else str(duration)
 
 
 class EmitStrategy(Enum):
@@ -154,7 +159,7 @@ class JoinWindows:
         before_ms, after_ms = _signed(before, "before"), _signed(after, "after")
         if before_ms + after_ms < 0:
             raise InvalidArgumentError(
-                f"`before` and `after` leave nothing between them, got {before} and {after}: "
+                f"`before` and `after` leave nothing between them, got {shown(before)} and {shown(after)}: "
                 f"their sum must be zero or more",
                 origin=caller(),
             )

@@ -14,12 +14,16 @@ from headrace.topology.nodes import ProcessorNode, SinkNode
 from headrace.topology.views import StoreView
 
 
-def left(a: Any, b: Any) -> Any:
+def left(a: Any, b: Any, *more: Any) -> Any:
     return a
 
 
 def first(key: Any, value: Any) -> Any:
     return key
+
+
+def same(value: Any) -> Any:
+    return value
 
 
 def operator(topology: Topology, name: str) -> operators.Operator:
@@ -96,7 +100,7 @@ def test_the_short_form_of_a_split_gives_the_branches_in_order() -> None:
 
 def test_a_key_that_stays_needs_no_repartition() -> None:
     builder = StreamsBuilder()
-    s = builder.stream("s").map_values(first).flat_map_values(first).process_values(Processor)
+    s = builder.stream("s").map_values(same).flat_map_values(same).process_values(Processor)
     s.group_by_key().count()
     s.join(builder.table("t"), join=left)
     assert builder.build().repartition_topics == ()
@@ -136,7 +140,7 @@ def test_a_repartition_before_a_left_join_keeps_records_without_a_key() -> None:
     s = builder.stream("s").select_key(first)
     s.left_join(table, join=left, name="kept")
     s.join(table, join=left, name="dropped")
-    s.repartition(name="far").map_values(first).left_join(table, join=left)
+    s.repartition(name="far").map_values(same).left_join(table, join=left)
     topology = builder.build()
     assert operator(topology, "kept-repartition-filter") == operators.PassThrough()
     assert operator(topology, "far-repartition-filter") == operators.PassThrough()

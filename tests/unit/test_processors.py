@@ -95,7 +95,7 @@ def test_a_failing_child_is_not_blamed_on_the_flat_map_above() -> None:
 def test_a_map_must_return_a_pair() -> None:
     with (
         TopologyTestDriver(topology(lambda s: s.map(lambda k, v: 5, key=str, value=str).to("out"))) as driver,
-        pytest.raises(CallbackError, match="TypeError: cannot unpack"),
+        pytest.raises(CallbackError, match="the function of `map` must return a pair"),
     ):
         driver.input("in").pipe("k", "v")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from state_cases import no_changelog
 
-from headrace.errors import StoreError
+from headrace.errors import ClosedStoreError
 from headrace.record import Windowed
 from headrace.serdes import serde_for
 from headrace.state import MemoryBackend, open_store
@@ -116,9 +116,11 @@ def test_an_iterator_of_a_closed_store_says_so(
     rows = read(store)
     next(rows)
     store.close()
-    with pytest.raises(StoreError) as raised:
+    with pytest.raises(ClosedStoreError) as raised:
         list(rows)
-    assert str(raised.value) == (
+    assert raised.value.origin is not None
+    assert raised.value.origin.file == __file__
+    assert raised.value.message == (
         "store `s` is closed: it lives as long as its task or driver; get it again from the context, "
         "or ask before closing"
     )

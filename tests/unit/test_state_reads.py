@@ -21,7 +21,8 @@ from headrace.testing.stores import PlainKeyValues, PlainWindows
 def reads(kind: type) -> set[str]:
     """The public methods for users: those for operators take raw keys."""
     methods = {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
-    return {name for name in methods if not name.endswith("_raw")} - {"close", "encode_key"}
+    operators = {"close", "encode_key", "kept", "kept_value"}
+    return {name for name in methods if not name.endswith("_raw")} - operators
 
 
 @pytest.mark.parametrize(

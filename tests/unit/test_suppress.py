@@ -112,7 +112,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a negative wait": (
         lambda: Suppressed.until_time_limit(ms(-1)),
-        "`wait` must be zero or more, got -1 day, 23:59:59.999000",
+        "`wait` must be zero or more, got -0:00:00.001000",
     ),
     "a plain number": (
         lambda: Suppressed.until_time_limit(5),  # type: ignore[arg-type]

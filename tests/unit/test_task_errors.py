@@ -380,8 +380,8 @@ def test_what_a_processor_must_not_forward(processor: Any, fixed: bool, message:
 
 
 def test_a_supplier_must_make_a_processor() -> None:
-    topology = Topology().add_source("src", "in", value=str).add_processor("odd", object, "src")  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgumentError, match="must return a `Processor`, got <object") as raised:
+    topology = Topology().add_source("src", "in", value=str).add_processor("odd", lambda: None, "src")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="must return a `Processor`, got None") as raised:
         TopologyTestDriver(topology)
     assert raised.value.node == "odd"
 

@@ -104,7 +104,10 @@ def test_a_partitioner_chooses_and_where_it_does_not_the_key_decides() -> None:
 def test_a_partition_that_is_not_there_is_refused() -> None:
     output = Output(partitions=lambda topic: 2)
     task = make(copying(partitioner=lambda topic, key, value, count: 2), output)
-    with pytest.raises(CallbackError, match="the partitioner chose partition 2, but `out` has 2"):
+    with pytest.raises(
+        CallbackError,
+        match="the partitioner chose partition 2, and `out` has 2: return a number below 2, or None",
+    ):
         task.process([chunk(["a"])])
 
 
@@ -141,5 +144,5 @@ def test_a_topic_is_chosen_per_record() -> None:
 def test_a_topic_must_be_a_name() -> None:
     builder = StreamsBuilder()
     builder.stream("in", value=str).to(lambda key, value, metadata: None)  # type: ignore[arg-type,return-value]
-    with pytest.raises(CallbackError, match="expected the name of a topic, got None"):
+    with pytest.raises(CallbackError, match="must return the name of a topic, got None"):
         make(builder.build(), Output()).process([chunk(["a"])])

@@ -6,6 +6,7 @@ import json
 import re
 
 from headrace import Processor, StreamsBuilder, Topology, key_value_store
+from headrace.origin import NOWHERE
 from headrace.topology.nodes import ProcessorNode, RepartitionTopic, SinkNode, SourceNode
 
 
@@ -112,7 +113,7 @@ def test_repartition_topics_and_joined_sources() -> None:
 
 def test_joined_groups_that_share_a_source_are_one() -> None:
     topology = Topology().add_source("a", "a").add_source("b", "b").add_source("c", "c")
-    topology.copartition(["a", "b"]).copartition(["b", "c"])
+    topology.copartition(["a", "b"], "j", NOWHERE).copartition(["b", "c"], "k", NOWHERE)
     (group,) = topology.copartition_groups()
     assert names(group) == ["a", "b", "c"]
 

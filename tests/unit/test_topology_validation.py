@@ -177,7 +177,7 @@ def joined_repartitions_of_different_size(b: StreamsBuilder) -> object:
     return b.stream("b").repartition(partitions=3).join(table, join=left)
 
 
-@dsl(InvalidArgumentError, "`partitions` must be at least 1")
+@dsl(InvalidArgumentError, "`partitions` must be a whole number of at least 1")
 def no_partitions(b: StreamsBuilder) -> object:
     return b.stream("a").repartition(partitions=0)
 

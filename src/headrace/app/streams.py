@@ -31,7 +31,7 @@ from headrace.errors import (
 from headrace.failpoints import failpoint
 from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog, TopicPartition
-from headrace.resolve import check_optimization, check_serdes
+from headrace.resolve import check_optimization, check_serdes, check_topic_names
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.publish import Batch, Committer
@@ -126,6 +126,7 @@ class Streams:
         specs = (*self.topology.stores.values(), *(node.store for node in self.topology.global_stores))
         check_serdes(self.topology.nodes.values(), specs, self.config)
         check_optimization(self.topology.optimizations, self.config)
+        check_topic_names(self.topology, self.config)
         find_java()
         self._become(State.REBALANCING)
         try:

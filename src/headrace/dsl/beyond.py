@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from headrace.dsl import hints
 from headrace.dsl.forms import UNKNOWN, As, Form, form, hinted
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import add_repartition, check_callable
+from headrace.dsl.handle import add_repartition
 from headrace.dsl.materialized import Materialized, Store, choose_store
 from headrace.dsl.stateless import StatelessOperations
 from headrace.errors import InvalidArgumentError
@@ -18,6 +18,7 @@ from headrace.partitioning import partition_for
 from headrace.serdes import Serde, TaggedSerde
 from headrace.serdes.identity import KeyAndIdSerde, PassedSerde
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.windows import milliseconds
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import check_callable
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.naming import check_name
 
 if TYPE_CHECKING:

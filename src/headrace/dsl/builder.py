@@ -18,7 +18,7 @@ from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.dsl.passes import rewrite
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
-from headrace.topology.arguments import check_offset_reset, check_store, names_of
+from headrace.topology.arguments import check_offset_reset, check_store, check_topic, topics_of
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
 from headrace.topology.operators import GlobalTableUpdate
@@ -112,7 +112,7 @@ class StreamsBuilder:
         node = StreamSource(
             name=self._blueprint.name("KSTREAM-SOURCE-", name),
             origin=origin,
-            topics=() if isinstance(topics, re.Pattern) else names_of(topics),
+            topics=() if isinstance(topics, re.Pattern) else topics_of(topics, origin),
             pattern=pattern,
             key=form(key).serde,
             value=form(value).serde,
@@ -322,6 +322,7 @@ class StreamsBuilder:
         """The store, the source and the processor of a table, in the order in which they use up numbers."""
         if name is not None:
             check_name(f"{name}-source", "name", caller())
+        check_topic(topic, caller())
         namer = self._blueprint.namer
         chosen = choose_store(store, namer, f"{topic}-", key=form(key), value=form(value))
         source = namer.node("KSTREAM-SOURCE-", None if name is None else f"{name}-source")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from headrace.dsl import hints
 from headrace.dsl.cogrouping import Cogrouping
 from headrace.dsl.forms import UNKNOWN, As, Form, form, hinted
-from headrace.dsl.handle import check_callable
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes import SessionWindowedSerde, TimeWindowedSerde
+from headrace.topology.callbacks import check_callable
 from headrace.topology.operators import SessionAggregate, SlidingAggregate, StreamAggregate, WindowedAggregate
 from headrace.windows import SessionWindows, SlidingWindows, TimeWindows
 

@@ -12,7 +12,7 @@ from headrace.dsl.graph import Operation
 from headrace.dsl.handle import Blueprint, add_repartition
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InvalidArgumentError, OtherBuilderError
 from headrace.origin import caller
 from headrace.serdes import Serde
 from headrace.topology.naming import check_name
@@ -44,8 +44,9 @@ class Cogrouping:
                 origin=caller(),
             )
         if grouping.blueprint is not self.blueprint:
-            raise InvalidArgumentError(
-                "all sides must come from the same `StreamsBuilder`, got two", origin=caller()
+            raise OtherBuilderError(
+                "all sides must come from the same `StreamsBuilder`, got two: make them with one builder",
+                origin=caller(),
             )
         if any(known is grouping for known, _ in self.streams):
             streams = tuple((known, aggregator if known is grouping else old) for known, old in self.streams)

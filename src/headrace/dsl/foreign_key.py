@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import ChangeRepartition, Operation, StreamTable
-from headrace.dsl.handle import check_callable
 from headrace.dsl.materialized import Store, choose_store
 from headrace.dsl.old_values import send_old_values
 from headrace.dsl.table_handle import TableHandle
@@ -17,6 +16,7 @@ from headrace.origin import caller
 from headrace.serdes import Serdes
 from headrace.serdes.foreign_key import Answer, AnswerSerde, SubscriptionSerde
 from headrace.topology import foreign_key as operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import Partitioner
 from headrace.topology.stores import StoreSpec
 

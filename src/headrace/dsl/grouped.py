@@ -10,13 +10,14 @@ from headrace.dsl.aggregation import Grouping, aggregate_form, count_store, plus
 from headrace.dsl.cogrouped import CogroupedKStream
 from headrace.dsl.cogrouping import Cogrouping
 from headrace.dsl.forms import As, Form, form, hinted
-from headrace.dsl.handle import Blueprint, Handle, check_callable
+from headrace.dsl.handle import Blueprint, Handle
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, choose_store
 from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.windows import SessionWindows, SlidingWindows, TimeWindows
 
 K = TypeVar("K")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headrace.dsl import hints
 from headrace.dsl.forms import As, Form, form, hinted
 from headrace.dsl.graph import ChangeRepartition, Operation
-from headrace.dsl.handle import Blueprint, Handle, check_callable
+from headrace.dsl.handle import Blueprint, Handle
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.origin import caller
 from headrace.serdes import ChangeSerde, serde_for
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.naming import REPARTITION_SUFFIX
 from headrace.topology.operators import Operator
 

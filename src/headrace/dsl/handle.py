@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.dsl.forms import Form
 from headrace.dsl.graph import Graph, LogicalNode, Repartition
-from headrace.errors import InvalidArgumentError
+from headrace.errors import OtherBuilderError
 from headrace.origin import caller
 from headrace.topology.naming import Namer, check_name, repartition_names
 from headrace.topology.nodes import Partitioner
@@ -74,8 +74,8 @@ class Handle(Generic[K, V]):
 
     def _check_same_builder(self, other: Blueprint) -> None:
         if other is not self._blueprint:
-            raise InvalidArgumentError(
-                "both sides must come from the same `StreamsBuilder`, got two",
+            raise OtherBuilderError(
+                "both sides must come from the same `StreamsBuilder`, got two: make them with one builder",
                 node=self._name,
                 origin=caller(),
             )
@@ -112,9 +112,3 @@ def add_repartition(
             passes_null_keys=passes_null_keys,
         )
     )
-
-
-def check_callable(function: object, what: str, takes: str) -> None:
-    """Refuse what cannot be called, with the arguments it would get."""
-    if not callable(function):
-        raise InvalidArgumentError(f"`{what}` takes a function of {takes}, got {function!r}", origin=caller())

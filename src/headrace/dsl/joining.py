@@ -12,7 +12,7 @@ from headrace.dsl.forms import As, Form, form, hinted
 from headrace.dsl.global_table import GlobalKTable
 from headrace.dsl.grace import grace_buffer
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import add_repartition, check_callable
+from headrace.dsl.handle import add_repartition
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Materialized, Store
 from headrace.dsl.stateless import StatelessOperations
@@ -20,6 +20,7 @@ from headrace.dsl.stream_join import add_stream_join
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.naming import check_name
 from headrace.topology.stores import StoreSpec
 from headrace.windows import JoinWindows, milliseconds

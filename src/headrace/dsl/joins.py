@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.global_table import GlobalKTable
-from headrace.dsl.handle import check_callable
 from headrace.dsl.joining import Joining, check_no_grace, check_no_windows
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store
 from headrace.dsl.stateless import StatelessOperations
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
+from headrace.topology.callbacks import check_callable
 from headrace.windows import JoinWindows
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from headrace.dsl.branched import BranchedKStream
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation, Sink, StreamTable
 from headrace.dsl.grouped import KGroupedStream
-from headrace.dsl.handle import add_repartition, check_callable
+from headrace.dsl.handle import add_repartition
 from headrace.dsl.joins import JoinOperations
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, choose_store
@@ -19,7 +19,8 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.topology import operators
-from headrace.topology.arguments import check_supplier
+from headrace.topology.arguments import check_stores, check_supplier, check_topic
+from headrace.topology.callbacks import check_callable
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import Partitioner
 from headrace.topology.stores import StoreSpec
@@ -57,8 +58,10 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         >>> orders.to(lambda key, amount, metadata: "large" if amount > 100 else "small")
         """
         origin = caller()
-        if not isinstance(topic, str):
+        if callable(topic):
             check_callable(topic, "to", "(key, value, metadata)")
+        else:
+            check_topic(topic, origin)
         node = Sink(
             name=self._blueprint.name("KSTREAM-SINK-", name),
             parents=(self._node,),
@@ -88,9 +91,11 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         """
         if name is not None:
             check_name(name, "name", caller())
-        if partitions is not None and partitions < 1:
+        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
             raise InvalidArgumentError(
-                f"`partitions` must be at least 1, got {partitions}", node=self._name, origin=caller()
+                f"`partitions` must be a whole number of at least 1, got {partitions!r}",
+                node=self._name,
+                origin=caller(),
             )
         new_key, new_value = form(key, self._key), form(value, self._value)
         node = add_repartition(
@@ -130,6 +135,10 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         >>> orders = StreamsBuilder().stream("orders", value=int)
         >>> large, small = orders.branch(lambda key, n: n > 100, default=True)
         """
+        if not predicates:
+            raise InvalidArgumentError(
+                "`branch` takes at least one predicate, got none", node=self._name, origin=caller()
+            )
         branched = self.split(name=name)
         for predicate in predicates:
             branched.branch(predicate)
@@ -288,6 +297,7 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         # Unlike elsewhere, a name that is given here uses up no number.
         node_name = self._blueprint.namer.node(prefix) if name is None else name
         check_supplier(supplier, node_name, origin)
+        stores = check_stores(stores, node_name, origin)
         outputs = hints.processor_output(supplier)
         made = form(value, hinted(outputs[1]))
         node = Operation(

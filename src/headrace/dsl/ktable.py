@@ -9,13 +9,13 @@ from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation
 from headrace.dsl.grouped_table import KGroupedTable
-from headrace.dsl.handle import check_callable
 from headrace.dsl.old_values import send_old_values
 from headrace.dsl.suppressing import TableSuppressOperations
 from headrace.dsl.table_joins import TableJoinOperations
 from headrace.dsl.table_values import TableValueOperations
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream

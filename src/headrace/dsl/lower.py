@@ -31,7 +31,7 @@ def lower(graph: Graph) -> Topology:
         _write(node, topology, tuple(graph.nodes[parent].name for parent in node.parents))
     for node in graph.nodes.values():
         if node.joined_sources:
-            topology.copartition(node.joined_sources)
+            topology.copartition(node.joined_sources, node.name, node.origin)
     return topology
 
 

@@ -185,6 +185,8 @@ def choose_store(
 ) -> StoreChoice:
     """Read `store=`; a store without a name takes the next generated one."""
     origin = caller()
+    if store is not None and not isinstance(store, str | Materialized):
+        raise InvalidArgumentError(f"`store` takes a name or a `Materialized`, got {store!r}", origin=origin)
     settings: Materialized[Any, Any] = store if isinstance(store, Materialized) else Materialized(store)
     if settings.name is not None:
         check_name(settings.name, "store", origin)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from headrace.dsl import hints
 from headrace.dsl.forms import As, Form, common, form, hinted
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import Blueprint, Handle, check_callable
+from headrace.dsl.handle import Blueprint, Handle
+from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.operators import Operator
 
 if TYPE_CHECKING:
@@ -235,6 +237,12 @@ class StatelessOperations(Handle[K, V]):
         >>> builder.stream("web", value=str).merge(builder.stream("shop", value=str))
         <KStream of `KSTREAM-MERGE-0000000002`>
         """
+        if not isinstance(other, StatelessOperations):
+            raise InvalidArgumentError(
+                f"a stream is merged with a `KStream`, got {other!r}: a table has `to_stream()`",
+                node=self._name,
+                origin=caller(),
+            )
         self._check_same_builder(other._blueprint)
         value = common(self._value, other._value)
         node = Operation(

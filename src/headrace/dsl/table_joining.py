@@ -9,13 +9,13 @@ from headrace.dsl import hints
 from headrace.dsl.foreign_key import join_by_foreign_key
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import check_callable
 from headrace.dsl.materialized import Store, choose_store
 from headrace.dsl.old_values import send_old_values
 from headrace.dsl.table_handle import OptionalStore, TableHandle, specs
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
+from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import Partitioner
 from headrace.topology.views import JoinView
 

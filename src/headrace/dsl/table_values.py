@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from headrace.dsl import hints
 from headrace.dsl.forms import As, form, hinted
 from headrace.dsl.graph import Operation
-from headrace.dsl.handle import check_callable
 from headrace.dsl.materialized import Materialized, Store
 from headrace.dsl.old_values import send_old_values
 from headrace.dsl.table_handle import OptionalStore, TableHandle, specs
 from headrace.origin import caller
 from headrace.processor import ValueTransformer
 from headrace.topology import operators
-from headrace.topology.arguments import check_supplier
+from headrace.topology.arguments import check_stores, check_supplier
+from headrace.topology.callbacks import check_callable
 from headrace.topology.stores import StoreSpec
 from headrace.topology.views import FilterView, MapValuesView, TransformView
 
@@ -152,7 +152,8 @@ class TableValueOperations(TableHandle[K, V]):
                 versioned=None if store is None else False,
             )
         node_name = self._blueprint.name("KTABLE-TRANSFORMVALUES-", name)
-        check_supplier(supplier, node_name, origin)
+        check_supplier(supplier, node_name, origin, ValueTransformer, "transformer")
+        stores = check_stores(stores, node_name, origin)
         own = tuple(each.name if isinstance(each, StoreSpec) else each for each in stores)
         node = Operation(
             name=node_name,

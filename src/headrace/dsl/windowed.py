@@ -17,13 +17,13 @@ from headrace.dsl.aggregation import (
     zero,
 )
 from headrace.dsl.forms import As, form
-from headrace.dsl.handle import check_callable
 from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.record import Windowed
 from headrace.serdes import Serde, SessionWindowedSerde, TimeWindowedSerde
+from headrace.topology.callbacks import check_callable
 from headrace.topology.operators import SessionAggregate, SlidingAggregate, WindowedAggregate
 from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows
 

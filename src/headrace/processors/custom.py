@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import CallbackError, HeadraceError, InvalidArgumentError, ProcessingError
-from headrace.origin import raised_at
+from headrace.origin import caller, raised_at
 from headrace.processor import Cancellable, Processor, PunctuationType
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
@@ -47,10 +47,20 @@ class CustomContext:
         return self._task.schedule(self._node, interval, type, callback)
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
-        if record.timestamp < 0:
+        try:
+            if record.timestamp < 0:
+                raise InvalidArgumentError(
+                    f"a record's timestamp must not be negative, got {record.timestamp}: it is milliseconds since 1970",
+                    node=self._node.name,
+                    origin=caller(),
+                )
+        except AttributeError:
             raise InvalidArgumentError(
-                f"a record's timestamp must not be negative, got {record.timestamp}", node=self._node.name
-            )
+                f"`forward` takes a `Record`, got {record!r}: change the one that came in with `with_value` and the "
+                "like, or make one with `Record(key, value, timestamp)`",
+                node=self._node.name,
+                origin=caller(),
+            ) from None
         before = self._moment.time
         target = self._forward if child is None else self._node.child(child)
         target(record.key, record.value, record.timestamp, record.headers)
@@ -81,7 +91,7 @@ class FixedKeyContext(CustomContext):
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
         key = self.key
-        if record.key is not key and record.key != key:
+        if isinstance(record, Record) and record.key is not key and record.key != key:
             got = f"got {record.key!r} instead of {key!r}"
             if key is _NO_RECORD:
                 got = "and a punctuator has none"
@@ -96,7 +106,14 @@ class FixedKeyContext(CustomContext):
 @implements(CustomProcess)
 def custom(operator: CustomProcess, ctx: NodeContext) -> Process:
     """A processor of its own for each task, with a context of its own."""
-    processor = operator.supplier()
+    try:
+        processor = operator.supplier()
+    except Exception as error:
+        raise CallbackError(
+            f"the supplier of a processor raised {type(error).__name__}: {error}",
+            node=ctx.name,
+            origin=raised_at(error),
+        ) from error
     if not isinstance(processor, Processor):
         raise InvalidArgumentError(
             f"a processor's supplier must return a `Processor`, got {processor!r}: pass the class, or a function that "
@@ -139,6 +156,8 @@ def is_settled(error: Exception) -> bool:
 
 
 def _init(processor: Processor[Any, Any, Any, Any], context: CustomContext, ctx: NodeContext) -> None:
+    # An `init` of the user's own may forget to keep it.
+    processor.context = context
     try:
         processor.init(context)
     except HeadraceError:

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.results import not_a_pair, not_iterable
 from headrace.record import Headers
 from headrace.topology.operators import (
     Branch,
@@ -74,9 +75,14 @@ def map_records(operator: Map, ctx: NodeContext) -> Process:
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         try:
-            key, value = mapper(key, value)
+            made = mapper(key, value)
         except Exception as error:
             failed(error, timestamp, headers)
+            return
+        try:
+            key, value = made
+        except (TypeError, ValueError):
+            failed(not_a_pair("map", made), timestamp, headers)
             return
         forward(key, value, timestamp, headers)
 
@@ -114,19 +120,29 @@ def flat_map(operator: FlatMap, ctx: NodeContext) -> Process:
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         try:
-            pairs = iter(mapper(key, value))
+            made = mapper(key, value)
         except Exception as error:
             failed(error, timestamp, headers)
+            return
+        try:
+            pairs = iter(made)
+        except TypeError:
+            failed(not_iterable("flat_map", made), timestamp, headers)
             return
         while True:
             # The mapper may be a generator, so that taking the next pair can raise too;
             # what it gave before has gone on already, as in Kafka Streams.
             try:
-                new_key, new_value = next(pairs)
+                pair = next(pairs)
             except StopIteration:
                 return
             except Exception as error:
                 failed(error, timestamp, headers)
+                return
+            try:
+                new_key, new_value = pair
+            except (TypeError, ValueError):
+                failed(not_a_pair("flat_map", pair), timestamp, headers)
                 return
             forward(new_key, new_value, timestamp, headers)
 
@@ -140,9 +156,14 @@ def flat_map_values(operator: FlatMapValues, ctx: NodeContext) -> Process:
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         try:
-            values = iter(mapper(key, value) if with_key else mapper(value))
+            made = mapper(key, value) if with_key else mapper(value)
         except Exception as error:
             failed(error, timestamp, headers)
+            return
+        try:
+            values = iter(made)
+        except TypeError:
+            failed(not_iterable("flat_map_values", made), timestamp, headers)
             return
         while True:
             try:

@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
+from headrace.processors.results import not_a_pair
 from headrace.processors.versions import skip_late, writer
 from headrace.record import Headers
 from headrace.topology.operators import TableAggregate, TableGroupBy, TableReduce
@@ -20,8 +21,18 @@ def table_group_by(operator: TableGroupBy, ctx: NodeContext) -> Process:
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old, latest = change
         try:
-            new_key, new_value = (None, None) if new is None else mapper(key, new)
-            old_key, old_value = (None, None) if old is None else mapper(key, old)
+            made = (None, None) if new is None else mapper(key, new)
+            made_before = (None, None) if old is None else mapper(key, old)
+        except Exception as error:
+            failed(error, timestamp, headers)
+            return
+        try:
+            new_key, new_value = made
+            old_key, old_value = made_before
+        except (TypeError, ValueError):
+            failed(not_a_pair("group_by", made), timestamp, headers)
+            return
+        try:
             added = new_key is not None and new_value is not None
             removed = old_key is not None and old_value is not None
             together = added and removed and old_key == new_key

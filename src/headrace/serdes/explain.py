@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.record import Windowed
 from headrace.serdes.base import Serde
 from headrace.serdes.json import JsonSerde
 from headrace.serdes.primitives import PrimitiveSerde
@@ -20,6 +21,8 @@ def explain_write(serde: Serde[Any], value: Any, error: BaseException) -> str:
     """
     got = f"got {_short(value)} of type `{type(value).__name__}`"
     fix = "convert it, or say the right type with `key=` or `value=`"
+    if isinstance(value, Windowed):
+        fix = "leave `key=` out for a key with its window, or take the key alone, `select_key(lambda w, v: w.key)`"
     if isinstance(serde, PrimitiveSerde) and serde.writes != type(value).__name__:
         return f"{serde!r} writes `{serde.writes}`, {got}: {fix}"
     return f"{serde!r} could not write it, {got}: {_reason(error)}"

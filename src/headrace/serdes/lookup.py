@@ -151,6 +151,11 @@ def _unknown(source: Any) -> MissingSerdeError:
             f"expected a serde, got its class `{source.__name__}`: write `{source.__name__}()`",
             origin=caller(),
         )
+    if isinstance(source, str | bytes | int | float | tuple | list | dict | set):
+        return MissingSerdeError(
+            f"expected a type or a serde, got {source!r}: pass the type itself, such as `str` or `int`",
+            origin=caller(),
+        )
     name = source.__name__ if isinstance(source, type) else repr(source)
     if (typing.get_origin(source) or source) is Windowed:
         return MissingSerdeError(

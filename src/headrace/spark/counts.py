@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.errors import StartError
+from headrace.errors import CopartitionError
 from headrace.topology.nodes import SubTopology
 from headrace.topology.topology import Topology
 
@@ -60,7 +60,7 @@ def _copartition(
                     fixed[topic] = available[topic]
         if len(set(fixed.values())) > 1:
             listed = ", ".join(f"`{name}` has {n}" for name, n in sorted(fixed.items()))
-            raise StartError(
+            raise CopartitionError(
                 f"joined topics must have the same number of partitions: {listed}; "
                 "create them alike, or call `repartition` on one side",
                 node=group[0].name,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
-from headrace.errors import StoreError
+from headrace.errors import ClosedStoreError, StoreError
+from headrace.origin import caller
 
 Entry: TypeAlias = tuple[bytes, bytes]
 
@@ -90,7 +91,7 @@ class NoBackend:
         self.marks = cast("Marks", _NoMarks(self._refuse))
 
     def _refuse(self) -> StoreError:
-        return StoreError(self._reason)
+        return ClosedStoreError(self._reason, origin=caller())
 
     def get(self, key: bytes, /) -> bytes | None:
         raise self._refuse()

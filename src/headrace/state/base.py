@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from headrace.errors import HeadraceError, SerializationError, StoreError
+from headrace.errors import ClosedStoreError, HeadraceError, SerializationError, StoreError
+from headrace.origin import caller
 from headrace.record import Headers
 from headrace.serdes import explain_write
 from headrace.serdes.base import Serde
@@ -93,7 +94,7 @@ class StateStore(Generic[K]):
     def _is_usable(self) -> bool:
         """For iterators, which may outlive their store."""
         if not self.is_open:
-            raise StoreError(self._closed())
+            raise ClosedStoreError(self._closed(), origin=caller())
         return True
 
     def _raw_key(self, key: Any) -> bytes:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import StoreError, UnknownNodeError
-from headrace.origin import Origin
+from headrace.errors import StoreError, StoreNotConnectedError, UnknownNodeError, UnknownStoreError
+from headrace.origin import Origin, caller
 from headrace.processors.context import Process, TaskContext
 from headrace.record import Headers
 from headrace.resolve import operator_serde
@@ -94,20 +94,20 @@ class TaskNode:
         if name in self._global_stores:
             return ReadOnlyStore(self._global_stores[name])
         if name in self._stores:
-            raise StoreError(
+            raise StoreNotConnectedError(
                 f"the store `{name}` is not connected to this node: name it where the node is made, "
                 f"`process(..., stores=[{name!r}])` or `add_processor(..., stores=[{name!r}])`",
                 node=self.name,
-                origin=self.origin,
+                origin=caller(),
             )
         known = (
             ", ".join(f"`{store}`" for store in sorted({*self._node.stores, *self._global_stores})) or "none"
         )
-        raise StoreError(
+        raise UnknownStoreError(
             f"there is no store `{name}`; connected to this node are: {known}. Add it with `add_state_store` and "
             f"name it where the node is made",
             node=self.name,
-            origin=self.origin,
+            origin=caller(),
         )
 
     def global_store(self, name: str) -> Any:

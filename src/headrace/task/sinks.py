@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.errors import InvalidArgumentError
 from headrace.partitioning import partition_for
 from headrace.processors.context import Process
 from headrace.record import Headers
@@ -67,7 +68,9 @@ def _choosing(
         try:
             topic = extractor(key, value, position.metadata()) if extractor is not None else fixed
             if type(topic) is not str:
-                raise TypeError(f"expected the name of a topic, got {topic!r}")
+                raise InvalidArgumentError(
+                    f"the function of `to` must return the name of a topic, got {topic!r}: `filter` drops records"
+                )
         except Exception as error:
             failures.callback(node.name, node.origin, error, timestamp, headers)
             return
@@ -94,8 +97,11 @@ def _choosing(
 
 
 def _checked(partition: int | None, count: int, topic: str) -> int | None:
-    if partition is not None and not 0 <= partition < count:
-        raise ValueError(f"the partitioner chose partition {partition}, but `{topic}` has {count}")
+    if partition is not None and (not isinstance(partition, int) or not 0 <= partition < count):
+        raise InvalidArgumentError(
+            f"the partitioner chose partition {partition!r}, and `{topic}` has {count}"
+            f": return a number below {count}, or None"
+        )
     return partition
 
 

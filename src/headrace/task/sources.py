@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.errors import CallbackError, ProcessingError
 from headrace.log.base import Chunk
-from headrace.origin import raised_at
+from headrace.origin import NOWHERE, raised_at
 from headrace.processors.context import Process
 from headrace.record import NO_HEADERS, Headers, Record
 from headrace.resolve import SerdePair
@@ -182,7 +182,7 @@ class Source:
             raise CallbackError(
                 f"the timestamp extractor raised {describe(error)}; return a negative number to drop a record",
                 node=self.node.name,
-                origin=raised_at(error),
+                origin=self.node.origin if (where := raised_at(error)) == NOWHERE else where,
                 metadata=self._position.metadata(),
             ) from error
 

@@ -9,8 +9,9 @@ from itertools import repeat
 from typing import Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import UnknownNodeError
+from headrace.errors import InvalidArgumentError, UnknownNodeError
 from headrace.log.base import Chunk
+from headrace.origin import caller
 from headrace.processor import PunctuationType
 from headrace.processors import NodeContext, Process, build
 from headrace.processors.context import Alarm
@@ -31,6 +32,7 @@ from headrace.task.position import Moment
 from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule
 from headrace.task.sinks import build_sink
 from headrace.task.sources import Source
+from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, SubTopology
 from headrace.topology.operators import Process as CustomProcess
 from headrace.topology.operators import TableTransformValues
@@ -262,6 +264,13 @@ class StreamTask:
         self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
     ) -> Schedule:
         every = milliseconds(interval, "interval")
+        check_callable(callback, "schedule", "(time)", node=node.name)
+        if not isinstance(type, PunctuationType):
+            raise InvalidArgumentError(
+                f"`schedule` takes `PunctuationType.STREAM_TIME` or `.WALL_CLOCK_TIME`, got {type!r}",
+                node=node.name,
+                origin=caller(),
+            )
         if type is PunctuationType.STREAM_TIME:
             return self._stream_queue.add(node, 0, every, callback)
         return self._wall_queue.add(node, self._clock() + every, every, callback)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
+from headrace.windows import milliseconds
 
 Time: TypeAlias = int | datetime
 """Milliseconds since the epoch, or a datetime with a time zone."""
@@ -37,11 +38,7 @@ class ManualClock:
 
 def forward_milliseconds(duration: timedelta, what: str) -> int:
     """A duration of zero or more, in milliseconds."""
-    if not isinstance(duration, timedelta) or duration < timedelta(0):
-        raise InvalidArgumentError(
-            f"`{what}` takes a timedelta of zero or more, got {duration!r}", origin=caller()
-        )
-    return duration // timedelta(milliseconds=1)
+    return milliseconds(duration, what, positive=False)
 
 
 def to_milliseconds(moment: Time, what: str) -> int:

@@ -12,9 +12,10 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import LogError
+from headrace.errors import ClosedStoreError, LogError
+from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, TaskId
-from headrace.resolve import check_optimization, check_serdes
+from headrace.resolve import check_optimization, check_serdes, check_topic_names
 from headrace.state import CHANGELOG_HEADERS, Backend, Changelog, MemoryBackend, Store
 from headrace.task import (
     Moment,
@@ -25,6 +26,7 @@ from headrace.task import (
     protect,
     writable,
 )
+from headrace.testing.arguments import check_arguments
 from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
 from headrace.testing.getters import StoreGetters
 from headrace.testing.queues import RawRecord, RecordQueues
@@ -75,7 +77,9 @@ class TopologyTestDriver(StoreGetters):
         initial_wall_clock_time: Time | None = None,
         state_dir: str | Path | None = None,
     ) -> None:
+        check_arguments(topology, config)
         self.config = StreamsConfig(application_id="topology-test-driver") if config is None else config
+        self._closed = False
         self._clock = ManualClock(initial_wall_clock_time)
         self._serdes = TopicSerdes(topology, self.config)
         self._produced: dict[str, deque[RawRecord]] = {}
@@ -86,6 +90,7 @@ class TopologyTestDriver(StoreGetters):
         specs = (*topology.stores.values(), *(node.store for node in global_nodes))
         check_serdes(topology.nodes.values(), specs, self.config)
         check_optimization(topology.optimizations, self.config)
+        check_topic_names(topology, self.config)
         self._disk = None if state_dir is None else _disk(Path(state_dir), specs)
         self._global_stores: dict[str, Store] = {}
         self._global_tasks: dict[str, StreamTask] = {}
@@ -156,6 +161,10 @@ class TopologyTestDriver(StoreGetters):
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()
     ) -> None:
         """Process one record as it is in the topic: for poison records, or bytes from elsewhere."""
+        if self._closed:
+            raise ClosedStoreError(
+                "this driver is closed: pipe records before `close`, inside the `with` block", origin=caller()
+            )
         self._feed(topic, (key, value, timestamp, headers))
         self._complete()
 
@@ -219,6 +228,7 @@ class TopologyTestDriver(StoreGetters):
 
     def close(self) -> None:
         """Close the processors and stores; what was written can still be read."""
+        self._closed = True
         try:
             self._main.close()
             for task in self._global_tasks.values():

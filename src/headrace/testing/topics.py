@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from headrace.errors import LogError
+from headrace.errors import InvalidArgumentError, LogError
+from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, Record
 from headrace.resolve import SerdePair
+from headrace.testing.arguments import written
 from headrace.testing.clock import Time, forward_milliseconds, to_milliseconds
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ class TestInputTopic(Generic[K, V]):
     ) -> None:
         self.topic = topic
         self._driver = driver
-        self._write_key = serdes.key.serialize
-        self._write_value = serdes.value.serialize
+        self._key = serdes.key, serdes.key.serialize
+        self._value = serdes.value, serdes.value.serialize
         self._time = start
         self._auto_advance = auto_advance
 
@@ -56,10 +58,15 @@ class TestInputTopic(Generic[K, V]):
             self._time += self._auto_advance
         else:
             at = to_milliseconds(timestamp, "timestamp")
+            if at < 0:
+                raise InvalidArgumentError(
+                    f"`timestamp` must not be negative, got {at}: it is milliseconds since 1970",
+                    origin=caller(),
+                )
         self._driver.pipe_bytes(
             self.topic,
-            None if key is None else self._write_key(key),
-            None if value is None else self._write_value(value),
+            None if key is None else written("key", self.topic, *self._key, key),
+            None if value is None else written("value", self.topic, *self._value, value),
             at,
             to_headers(headers),
         )
@@ -139,10 +146,12 @@ class TestOutputTopic(Generic[K, V]):
         """The next record, whole."""
         queue = self._driver.produced(self.topic)
         if not queue:
-            written = (
+            topics = (
                 ", ".join(f"`{topic}`" for topic in sorted(self._driver.produced_topic_names())) or "none"
             )
-            raise LogError(f"there is no record left in `{self.topic}`; topics written so far: {written}")
+            raise LogError(
+                f"there is no record left in `{self.topic}`; topics written so far: {topics}", origin=caller()
+            )
         key, value, timestamp, headers = queue.popleft()
         read_key: Any = None if key is None else self._read_key(key)
         read_value: Any = None if value is None else self._read_value(value)

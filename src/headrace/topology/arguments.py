@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin, caller
 from headrace.processor import Processor
 from headrace.serdes import Serde, serde_for
+from headrace.topology.callbacks import check_supplied
+from headrace.topology.naming import is_legal
 from headrace.topology.stores import StoreSpec
 
 
@@ -22,23 +24,58 @@ def serde_of(given: Any) -> Serde[Any] | None:
     return None if given is None else serde_for(given)
 
 
-def check_store(store: object) -> None:
+def check_store(store: object, what: str = "add_state_store") -> None:
     """Refuse a mere name where the store itself is needed."""
     if not isinstance(store, StoreSpec):
         raise InvalidArgumentError(
-            f"`add_state_store` takes a store, got {store!r}: make one with `key_value_store(...)`",
+            f"`{what}` takes a store, got {store!r}: make one with `key_value_store(...)`",
             origin=caller(),
         )
 
 
-def check_supplier(supplier: object, node: str, origin: Origin) -> None:
+def check_supplier(
+    supplier: object, node: str, origin: Origin, kind: type[Any] = Processor, what: str = "processor"
+) -> None:
     """A processor has state: each task needs its own, so a supplier must be something to call."""
-    if isinstance(supplier, Processor) or not callable(supplier):
+    check_supplied(supplier, kind, what, node, origin)
+
+
+def check_stores(stores: object, node: str, origin: Origin) -> tuple[str | StoreSpec, ...]:
+    """Stores of a processor: names, or stores made in place."""
+    if isinstance(stores, str | StoreSpec):
         raise InvalidArgumentError(
-            f"a processor is made anew for each task: pass its class or a function that returns one, got {supplier!r}",
-            node=node,
+            f"`stores` takes a list, got {stores!r}: write `stores=[...]` around it", node=node, origin=origin
+        )
+    found = tuple(stores) if isinstance(stores, Iterable) else (stores,)
+    for store in found:
+        if not isinstance(store, str | StoreSpec):
+            raise InvalidArgumentError(
+                f"`stores` takes names, or stores made with `key_value_store(...)` and the like, got {store!r}",
+                node=node,
+                origin=origin,
+            )
+    return found
+
+
+def topics_of(topics: object, origin: Origin) -> tuple[str, ...]:
+    """One topic or several, each with a name that Kafka takes."""
+    if isinstance(topics, str):
+        return (check_topic(topics, origin),)
+    if not isinstance(topics, Iterable):
+        raise InvalidArgumentError(
+            f"topics are named by a text, a list of them or a compiled pattern, got {topics!r}", origin=origin
+        )
+    return tuple(check_topic(topic, origin) for topic in topics)
+
+
+def check_topic(topic: object, origin: Origin) -> str:
+    """The name of one topic."""
+    if not isinstance(topic, str) or not is_legal(topic):
+        raise InvalidArgumentError(
+            f"a topic's name is a text of 1 to 249 letters, digits, `.`, `_` and `-`, got {topic!r}",
             origin=origin,
         )
+    return topic
 
 
 def check_offset_reset(offset_reset: str | None, origin: Origin) -> str | None:

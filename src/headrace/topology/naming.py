@@ -58,9 +58,14 @@ def repartition_names(namer: Namer, base: str) -> RepartitionNames:
     return RepartitionNames(topic, f"{topic}-sink", f"{topic}-filter", f"{topic}-source")
 
 
+def is_legal(name: str) -> bool:
+    """Whether Kafka takes it as the name of a topic."""
+    return _LEGAL.fullmatch(name) is not None and name not in {".", ".."}
+
+
 def check_name(name: str, what: str, origin: Origin) -> None:
     """Refuse a name that could not be part of a topic's name."""
-    if not _LEGAL.fullmatch(name) or name in {".", ".."}:
+    if not isinstance(name, str) or not is_legal(name):
         raise InvalidArgumentError(
             f"`{what}` becomes part of topic names: 1 to 249 letters, digits, `.`, `_` and `-`, got {name!r}",
             origin=origin,

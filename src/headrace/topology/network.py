@@ -64,6 +64,8 @@ class Network:
         """Add a node that is made already."""
         check_name(node.name, "name", node.origin)
         validate.check_new_name(node, self._nodes)
+        validate.check_callbacks(node)
+        validate.check_internal_topics(node, self._repartition_topics)
         if isinstance(node, SourceNode):
             validate.check_topics(node, self._sources())
         else:
@@ -99,12 +101,14 @@ class Network:
     def add_repartition_topic(self, topic: RepartitionTopic) -> Self:
         """Declare a topic between two sub-topologies."""
         self._repartition_topics[topic.name] = topic
+        for node in self._nodes.values():
+            validate.check_internal_topics(node, self._repartition_topics)
         return self
 
-    def copartition(self, sources: Iterable[str]) -> Self:
-        """Declare sources whose topics are joined: they need the same number of partitions."""
+    def copartition(self, sources: Iterable[str], node: str, origin: Origin) -> Self:
+        """Declare sources whose topics are joined: they need the same number of partitions. The node joins them."""
         self._copartitioned.append(frozenset(sources))
-        validate.check_partitions(self.copartition_groups(), self._repartition_topics)
+        validate.check_partitions(self.copartition_groups(), self._repartition_topics, node, origin)
         return self
 
     @property

@@ -13,6 +13,7 @@ from headrace.processor import PunctuationType
 from headrace.serdes import Serdes, serde_for
 from headrace.serdes.base import Serde
 from headrace.store import StateStore
+from headrace.topology.naming import check_name
 from headrace.windows import milliseconds
 
 StoreKind: TypeAlias = Literal[
@@ -95,7 +96,7 @@ def key_value_store(
             origin=caller(),
         )
     return StoreSpec(
-        name,
+        _named(name),
         "timestamped_key_value" if timestamped else "key_value",
         _serde(key),
         _serde(value),
@@ -139,7 +140,7 @@ def window_store(
             origin=caller(),
         )
     return StoreSpec(
-        name,
+        _named(name),
         "timestamped_window" if timestamped else "window",
         _serde(key),
         _serde(value),
@@ -171,7 +172,7 @@ def session_store(
     'session'
     """
     return StoreSpec(
-        name,
+        _named(name),
         "session",
         _serde(key),
         _serde(value),
@@ -212,7 +213,7 @@ def custom_store(
             origin=origin,
         )
     return StoreSpec(
-        name,
+        _named(name),
         "custom",
         Serdes.bytes(),
         Serdes.bytes(),
@@ -243,6 +244,11 @@ def check_ttl(ttl: timedelta, clock: PunctuationType) -> int:
             origin=caller(),
         )
     return milliseconds(ttl, "ttl")
+
+
+def _named(name: str) -> str:
+    check_name(name, "name", caller())
+    return name
 
 
 def _serde(given: Any) -> Serde[Any] | None:

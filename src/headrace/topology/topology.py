@@ -8,7 +8,17 @@ from typing import Any, Self
 
 from headrace.origin import caller
 from headrace.processor import Processor
-from headrace.topology.arguments import check_offset_reset, check_store, check_supplier, names_of, serde_of
+from headrace.topology.arguments import (
+    check_offset_reset,
+    check_store,
+    check_stores,
+    check_supplier,
+    check_topic,
+    names_of,
+    serde_of,
+    topics_of,
+)
+from headrace.topology.callbacks import check_callable
 from headrace.topology.network import Network
 from headrace.topology.nodes import (
     GlobalStoreNode,
@@ -53,7 +63,7 @@ class Topology(Network):
         """
         origin = caller()
         pattern = topics if isinstance(topics, re.Pattern) else None
-        names = () if isinstance(topics, re.Pattern) else names_of(topics)
+        names = () if isinstance(topics, re.Pattern) else topics_of(topics, origin)
         return self.add_node(
             SourceNode(
                 name,
@@ -84,7 +94,7 @@ class Topology(Network):
         origin = caller()
         check_supplier(supplier, name, origin)
         self.add_node(ProcessorNode(name, Process(supplier), names_of(parents), origin=origin))
-        for store in stores:
+        for store in check_stores(stores, name, origin):
             if isinstance(store, StoreSpec):
                 self.add_state_store(store, name)
             else:
@@ -109,7 +119,12 @@ class Topology(Network):
         >>> topology.nodes["out"].topic is None
         True
         """
-        fixed, extractor = (topic, None) if isinstance(topic, str) else (None, topic)
+        origin = caller()
+        if callable(topic):
+            check_callable(topic, "topic", "(key, value, metadata)", node=name)
+            fixed, extractor = None, topic
+        else:
+            fixed, extractor = check_topic(topic, origin), None
         sink = SinkNode(
             name,
             fixed,
@@ -118,7 +133,7 @@ class Topology(Network):
             serde_of(key),
             serde_of(value),
             partitioner,
-            origin=caller(),
+            origin=origin,
         )
         return self.add_node(sink)
 
@@ -164,7 +179,9 @@ class Topology(Network):
         <Topology of 2 nodes in 0 sub-topologies>
         """
         origin = caller()
+        check_store(store, "add_global_store")
         check_supplier(supplier, processor, origin)
+        check_topic(topic, origin)
         return self.add_global(
             GlobalStoreNode(
                 store,

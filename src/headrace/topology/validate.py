@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from headrace.errors import (
+    CopartitionError,
     CycleError,
     DuplicateNameError,
     GlobalTopicError,
     InvalidArgumentError,
     TopicConflictError,
     UnknownNodeError,
+    UnknownStoreError,
 )
 from headrace.origin import Origin
+from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import (
     GlobalStoreNode,
     Node,
@@ -73,6 +76,36 @@ def check_topics(source: SourceNode, others: Iterable[SourceNode]) -> None:
                 raise _conflict(f"the topic `{topic}`, which the pattern matches,", source, other)
 
 
+def check_callbacks(node: Node) -> None:
+    """What is called for a source's or sink's records must be something to call, with what it gets."""
+    if isinstance(node, SourceNode) and node.timestamp_extractor is not None:
+        _check_callback(node.timestamp_extractor, "timestamp_extractor", "(record, highest time)", node)
+    if isinstance(node, SinkNode) and node.partitioner is not None:
+        _check_callback(node.partitioner, "partitioner", "(topic, key, value, number of partitions)", node)
+
+
+def _check_callback(function: object, what: str, takes: str, node: Node) -> None:
+    try:
+        check_callable(function, what, takes)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(error.message, node=node.name, origin=node.origin) from None
+
+
+def check_internal_topics(node: Node, repartitions: Mapping[str, RepartitionTopic]) -> None:
+    """A topic of the user's must not have the name of one between two sub-topologies: records would go astray."""
+    topics: tuple[str | None, ...] = ()
+    if not isinstance(node, ProcessorNode) and not node.repartition:
+        topics = node.topics if isinstance(node, SourceNode) else (node.topic,)
+    for topic in topics:
+        if topic in repartitions:
+            raise TopicConflictError(
+                f"the topic `{topic}` has the name of an internal topic of this topology: "
+                "choose another for one of them",
+                node=node.name,
+                origin=node.origin,
+            )
+
+
 def check_global_topics(sinks: Iterable[SinkNode], stores: Iterable[GlobalStoreNode]) -> None:
     """A global table follows its topic on every host: what the topology writes there would come back unordered."""
     read = {topic: store.source.name for store in stores for topic in store.source.topics}
@@ -129,7 +162,7 @@ def check_connection(
             origin=origin,
         )
     if store not in stores:
-        raise UnknownNodeError(
+        raise UnknownStoreError(
             f"there is no store `{store}`: add it first with `add_state_store`, or pass the store itself"
             f"{_similar(store, stores)}",
             node=processor,
@@ -138,7 +171,10 @@ def check_connection(
 
 
 def check_partitions(
-    groups: Iterable[Sequence[SourceNode]], repartitions: Mapping[str, RepartitionTopic]
+    groups: Iterable[Sequence[SourceNode]],
+    repartitions: Mapping[str, RepartitionTopic],
+    node: str,
+    origin: Origin,
 ) -> None:
     """Topics that are joined need the same number of partitions, where all of them say theirs."""
     for group in groups:
@@ -147,10 +183,10 @@ def check_partitions(
         if len(counts) < len(topics) or None in counts.values() or len(set(counts.values())) < 2:
             continue
         told = ", ".join(f"`{topic}` has {count}" for topic, count in sorted(counts.items()))
-        raise InvalidArgumentError(
-            f"joined topics must have the same number of partitions, got {told}",
-            node=group[-1].name,
-            origin=group[-1].origin,
+        raise CopartitionError(
+            f"joined topics must have the same number of partitions, got {told}: repartition one side like the other",
+            node=node,
+            origin=origin,
         )
 
 

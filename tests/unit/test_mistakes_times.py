@@ -1,0 +1,243 @@
+"""Mistakes with durations and windows: one message each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from mistake_topologies import S, Same, run, words
+from mistakes import Mistake, collector
+
+from headrace import (
+    JoinWindows,
+    Materialized,
+    ProcessorContext,
+    PunctuationType,
+    SessionWindows,
+    SlidingWindows,
+    StreamsBuilder,
+    TimeWindows,
+    session_store,
+    window_store,
+)
+from headrace.errors import InvalidArgumentError, InvalidDurationError
+
+MISTAKES: list[Mistake] = []
+mistake = collector(MISTAKES)
+
+
+def processed(supplier: Any, **options: Any) -> StreamsBuilder:
+    builder = StreamsBuilder()
+    words(builder).process(supplier, value=str, name="mine", **options).to("out")
+    return builder
+
+
+@mistake(
+    InvalidDurationError,
+    "`size` must be at least one millisecond, got -0:00:01",
+)
+def a_negative_size() -> None:
+    TimeWindows(size=-S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`size` must be at least one millisecond, got 0:00:00",
+)
+def no_size() -> None:
+    TimeWindows(size=timedelta(0))  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`size` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+)
+def a_number_for_a_duration() -> None:
+    TimeWindows(size=5)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`size` must be at least one millisecond, got 0:00:00.000005",
+)
+def less_than_a_millisecond() -> None:
+    TimeWindows(size=timedelta(microseconds=5))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`advance` must not be longer than the window, got 0:00:02 for windows of 0:00:01",
+)
+def an_advance_beyond_the_size() -> None:
+    TimeWindows(size=S, advance=2 * S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`grace` must be zero or more, got -0:00:01",
+)
+def a_negative_grace() -> None:
+    TimeWindows(size=S, grace=-S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`gap` takes a timedelta, got 3: write timedelta(milliseconds=3)",
+)
+def a_number_for_a_gap() -> None:
+    SessionWindows(gap=3)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`gap` must be at least one millisecond, got -0:00:01",
+)
+def a_negative_gap() -> None:
+    SessionWindows(gap=-S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`difference` takes a timedelta, got 3: write timedelta(milliseconds=3)",
+)
+def a_number_for_a_difference() -> None:
+    SlidingWindows(difference=3)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`before` and `after` leave nothing between them, got 0:00:01 and -0:00:02: their sum "
+    "must be zero or more",
+)
+def a_join_window_that_ends_before_it_begins() -> None:
+    JoinWindows(before=S, after=-2 * S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`before` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+)
+def a_join_window_of_a_number() -> None:
+    JoinWindows(5)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`windowed_by` takes `TimeWindows`, `SlidingWindows` or `SessionWindows`, got "
+    "datetime.timedelta(seconds=1)",
+    node="KSTREAM-SOURCE-0000000000",
+)
+def windows_that_are_a_duration() -> None:
+    words().group_by_key().windowed_by(S)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`windowed_by` takes `TimeWindows`, `SlidingWindows` or `SessionWindows`, got "
+    "JoinWindows(before_ms=1000, after_ms=1000, grace_ms=0)",
+    node="KSTREAM-SOURCE-0000000000",
+)
+def windows_of_a_join() -> None:
+    words().group_by_key().windowed_by(JoinWindows(S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "streams are joined within `windows=JoinWindows(...)`, got TimeWindows(size_ms=1000, "
+    "advance_ms=1000, grace_ms=0)",
+    node="KSTREAM-SOURCE-0000000000",
+)
+def windows_of_an_aggregate_for_a_join() -> None:
+    builder = StreamsBuilder()
+    words(builder).join(words(builder, "r"), join=lambda a, b: a, windows=TimeWindows(size=S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`retention` must not be shorter than the window and its grace (0:00:10), got 0:00:01",
+    node="c",
+)
+def a_retention_shorter_than_the_window() -> None:
+    windowed = words().group_by_key().windowed_by(TimeWindows(size=10 * S))
+    windowed.count(store=Materialized("c", retention=S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`retention` must not be shorter than the window, got 0:00:01 for windows of 0:00:10",
+    node="s",
+)
+def a_window_store_shorter_than_its_windows() -> None:
+    window_store("s", size=10 * S, retention=S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`size` takes a timedelta, got 10: write timedelta(milliseconds=10)",
+)
+def a_window_store_of_a_number() -> None:
+    window_store("s", size=10, retention=S)  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`retention` must be at least one millisecond, got 0:00:00",
+)
+def a_session_store_without_retention() -> None:
+    session_store("s", retention=timedelta(0))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE` or `.ON_WINDOW_CLOSE`, got 'final'",
+)
+def an_emit_strategy_in_words() -> None:
+    windowed = words().group_by_key().windowed_by(TimeWindows(size=S))
+    windowed.emit_strategy("final")  # here
+
+
+@mistake(
+    InvalidDurationError,
+    "`interval` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+)
+def a_punctuator_every_five() -> None:
+    class Tick(Same):
+        def init(self, context: ProcessorContext[str, str]) -> None:
+            super().init(context)
+            context.schedule(5, PunctuationType.STREAM_TIME, print)  # here
+
+    run(processed(Tick))
+
+
+@mistake(
+    InvalidArgumentError,
+    "`schedule` takes `PunctuationType.STREAM_TIME` or `.WALL_CLOCK_TIME`, got 'stream'",
+    node="mine",
+)
+def a_punctuator_by_a_clock_in_words() -> None:
+    class Tick(Same):
+        def init(self, context: ProcessorContext[str, str]) -> None:
+            super().init(context)
+            context.schedule(S, "stream", print)  # here
+
+    run(processed(Tick))
+
+
+@mistake(
+    InvalidArgumentError,
+    "`schedule` takes a function of (time), got None",
+    node="mine",
+)
+def a_punctuator_of_nothing() -> None:
+    class Tick(Same):
+        def init(self, context: ProcessorContext[str, str]) -> None:
+            super().init(context)
+            context.schedule(S, PunctuationType.STREAM_TIME, None)  # here
+
+    run(processed(Tick))
+
+
+@pytest.mark.parametrize("slip", MISTAKES, ids=str)
+def test_the_message_says_what_where_and_how_to_mend_it(slip: Mistake) -> None:
+    slip.check()
