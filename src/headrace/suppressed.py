@@ -116,10 +116,17 @@ class Suppressed:
     """Plain: how long after a key's first update. Windows: nothing; their own grace decides."""
     until_close: bool
     buffer: BufferConfig
+    idle_ms: int | None = None
+    """How long nothing comes before the wall clock ends the waiting; None: only records do."""
 
     @staticmethod
-    def until_window_closes(buffer: StrictBufferConfig = _UNBOUNDED) -> Suppressed:
+    def until_window_closes(
+        buffer: StrictBufferConfig = _UNBOUNDED, *, idle: timedelta | None = None
+    ) -> Suppressed:
         """One update per window: the last one, once no record can change it any more.
+
+        With `idle`, windows close also when no record comes: once nothing has got here for so long, time goes on
+        with the wall clock.
 
         >>> Suppressed.until_window_closes(BufferConfig.unbounded()).until_close
         True
@@ -131,17 +138,24 @@ class Suppressed:
                 f"got {buffer!r}: use `BufferConfig.unbounded()`, or `.shut_down_when_full()`",
                 origin=caller(),
             )
-        return Suppressed(0, True, buffer)
+        return Suppressed(0, True, buffer, _idle(idle))
 
     @staticmethod
-    def until_time_limit(wait: timedelta, buffer: BufferConfig = _UNBOUNDED) -> Suppressed:
-        """At most one update per key and `wait`, in stream time, counted from the first one that is held back.
+    def until_time_limit(
+        wait: timedelta, buffer: BufferConfig = _UNBOUNDED, *, idle: timedelta | None = None
+    ) -> Suppressed:
+        """At most one update per key and `wait`, in stream time, counted from the first one that is held back; with
+        `idle` as in `until_window_closes`.
 
         >>> Suppressed.until_time_limit(timedelta(minutes=5), BufferConfig.max_records(100)).wait_ms
         300000
         """
         _check_buffer(buffer, "until_time_limit")
-        return Suppressed(milliseconds(wait, "wait", positive=False), False, buffer)
+        return Suppressed(milliseconds(wait, "wait", positive=False), False, buffer, _idle(idle))
+
+
+def _idle(idle: timedelta | None) -> int | None:
+    return None if idle is None else milliseconds(idle, "idle")
 
 
 def _check_buffer(buffer: object, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from enum import Enum
+from typing import ClassVar
 
 from headrace.errors import InvalidArgumentError, InvalidDurationError
 from headrace.origin import caller
@@ -29,13 +29,43 @@ def shown(duration: timedelta) -> str:
     return f"-{-duration}" if duration < timedelta(0) else str(duration)
 
 
-class EmitStrategy(Enum):
-    """When an aggregate over windows sends its results on."""
+@dataclass(frozen=True, slots=True)
+class EmitStrategy:
+    """When an aggregate over windows sends its results on: `ON_WINDOW_UPDATE`, `ON_WINDOW_CLOSE`, or
+    `on_window_close(idle=…)`.
 
-    ON_WINDOW_UPDATE = "on_window_update"
+    >>> EmitStrategy.ON_WINDOW_CLOSE.final
+    True
+    """
+
+    final: bool
+    """Once per window, and not with every record that changes it."""
+    idle_ms: int | None = None
+    """How long nothing comes before the wall clock closes windows; None: only records do."""
+
+    ON_WINDOW_UPDATE: ClassVar[EmitStrategy]
     """With every record that changes a window."""
-    ON_WINDOW_CLOSE = "on_window_close"
+    ON_WINDOW_CLOSE: ClassVar[EmitStrategy]
     """Once per window, when no record can enter it any more."""
+
+    @staticmethod
+    def on_window_update() -> EmitStrategy:
+        """`ON_WINDOW_UPDATE`."""
+        return EmitStrategy.ON_WINDOW_UPDATE
+
+    @staticmethod
+    def on_window_close(*, idle: timedelta | None = None) -> EmitStrategy:
+        """`ON_WINDOW_CLOSE`. With `idle`, windows close also when no record comes: once nothing has reached the
+        aggregate for so long, its time goes on with the wall clock.
+
+        >>> EmitStrategy.on_window_close(idle=timedelta(seconds=30)).idle_ms
+        30000
+        """
+        return EmitStrategy(True, None if idle is None else milliseconds(idle, "idle"))
+
+
+EmitStrategy.ON_WINDOW_UPDATE = EmitStrategy(False)
+EmitStrategy.ON_WINDOW_CLOSE = EmitStrategy(True)
 
 
 @dataclass(frozen=True, slots=True, init=False)

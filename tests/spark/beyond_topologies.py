@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-from headrace import Materialized, PunctuationType, StreamsBuilder, Topology
+from headrace import (
+    EmitStrategy,
+    Materialized,
+    PunctuationType,
+    SessionWindows,
+    StreamsBuilder,
+    Suppressed,
+    TimeWindows,
+    Topology,
+)
 from tests.spark.topologies import letter, ms
 
 
@@ -78,4 +87,23 @@ def by_the_clock() -> Topology:
     builder = StreamsBuilder()
     rows = Materialized[str, str]("rows", ttl=timedelta(seconds=3), ttl_clock=PunctuationType.WALL_CLOCK_TIME)
     builder.table("table", value=str, store=rows).to_stream().to("changes")
+    return builder.build()
+
+
+def idle_windows() -> Topology:
+    """Windows that are closed by the wall clock when nothing comes any more."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by_key()
+    idle = timedelta(seconds=2)
+    final = EmitStrategy.on_window_close(idle=idle)
+    tumbling = TimeWindows(ms(40), grace=ms(90))
+    grouped.windowed_by(tumbling).emit_strategy(final).count(store="closed").to_stream().to(
+        "closed", value=int
+    )
+    sessions = grouped.windowed_by(SessionWindows(ms(15), grace=ms(90)))
+    sessions.emit_strategy(final).count(store="sessions").to_stream().to("sessions", value=int)
+    held = (
+        grouped.windowed_by(tumbling).count(store="held").suppress(Suppressed.until_window_closes(idle=idle))
+    )
+    held.to_stream().to("held", value=int)
     return builder.build()

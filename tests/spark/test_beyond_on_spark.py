@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -11,9 +12,9 @@ from headrace import log_and_continue
 from headrace.errors import CallbackError
 from headrace.topology.topology import Topology
 from tests.spark import beyond_topologies as topologies
-from tests.spark.harness import Application, Part, append, encoded, flat, reference
+from tests.spark.harness import Application, Part, Rec, append, encoded, flat, reference
 from tests.spark.harness.application import TIMEOUT
-from tests.spark.harness.inputs import parts
+from tests.spark.harness.inputs import of_partition, parts
 from tests.spark.test_operators_on_spark import check_partitions
 
 
@@ -82,3 +83,24 @@ def test_rows_run_out_by_the_wall_clock_without_any_input(application: Callable[
         assert (b"k1", None, now + 3000) in gone
         assert (b"k2", None, now + 3050) in gone
         assert list(app.streams.store("rows").all()) == []
+
+
+def test_windows_close_while_nothing_comes_also_after_a_restart(
+    application: Callable[..., Application],
+) -> None:
+    inputs = parts("in", count=1, size=150, late=60, keys=20)
+    topology = topologies.idle_windows()
+    outputs = ("closed", "sessions", "held")
+    expected: dict[str, dict[int, list[Rec]]] = {topic: {} for topic in outputs}
+    for number in range(4):
+        mine = reference(topology, of_partition(inputs, number, 4), wait=timedelta(hours=1)).outputs
+        for topic in outputs:
+            expected[topic][number] = mine.get(topic, [])
+    app = application(topology)
+    app.run(inputs)
+    with app:
+        until = time.monotonic() + TIMEOUT
+        while any(len(flat(app.read(topic))) < len(flat(expected[topic])) for topic in outputs):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+    assert {topic: app.read(topic) for topic in outputs} == expected

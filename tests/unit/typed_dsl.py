@@ -118,6 +118,7 @@ assert_type(
 )
 sliding = by_amount.windowed_by(SlidingWindows(minute)).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
 assert_type(sliding.count(), KTable[Windowed[float], int])
+assert_type(EmitStrategy.on_window_close(idle=minute), EmitStrategy)
 sessions = by_amount.windowed_by(SessionWindows(minute))
 assert_type(sessions.count(), KTable[Windowed[float], int])
 assert_type(

@@ -90,6 +90,7 @@ class TableSuppressOperations(TableHandle[K, V]):
                 buffer.record_limit,
                 buffer.byte_limit,
                 buffer.emits_early,
+                until.idle_ms,
             ),
             stores=(spec,),
             versioned=False,

@@ -140,14 +140,14 @@ class TimeWindowedKStream(Generic[K, V]):
             operator = SlidingAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
         else:
             operator = WindowedAggregate(chosen.name, self._windows, initializer, aggregator, self._emit)
-        cached = isinstance(self._windows, TimeWindows) or self._emit is EmitStrategy.ON_WINDOW_UPDATE
+        cached = isinstance(self._windows, TimeWindows) or not self._emit.final
         spec = chosen.spec(
             "timestamped_window",
             least_retention_ms=self._windows.retention_ms,
             window_size_ms=size_ms,
             cached=cached,
         )
-        if self._emit is EmitStrategy.ON_WINDOW_CLOSE and spec.persistent:
+        if self._emit.final and spec.persistent:
             # Kafka Streams keeps what is still to be emitted one millisecond longer: without that a window that
             # has no grace would be gone when the next one begins.
             spec = replace(spec, retention_ms=spec.retention_ms + 1)
@@ -266,7 +266,7 @@ class SessionWindowedKStream(Generic[K, V]):
         spec = chosen.spec(
             "session",
             least_retention_ms=self._windows.retention_ms,
-            cached=self._emit is EmitStrategy.ON_WINDOW_UPDATE,
+            cached=not self._emit.final,
         )
         return self._grouping.table(name, operator, chosen, spec, SessionWindowedSerde)
 
@@ -275,7 +275,8 @@ def check_strategy(strategy: EmitStrategy) -> EmitStrategy:
     """Refuse what is no strategy."""
     if not isinstance(strategy, EmitStrategy):
         raise InvalidArgumentError(
-            f"`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE` or `.ON_WINDOW_CLOSE`, got {strategy!r}",
+            f"`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE`, `.ON_WINDOW_CLOSE` or `.on_window_close(idle=…)`, "
+            f"got {strategy!r}",
             origin=caller(),
         )
     return strategy

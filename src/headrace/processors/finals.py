@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext
-from headrace.record import Headers, Windowed
+from headrace.record import NO_HEADERS, Headers, Windowed
 
 Place: TypeAlias = tuple[Any, ...]
 """Where a window stands in the order: its time or times, then the bytes of its key."""
@@ -32,13 +32,27 @@ class _Open:
 
     def take(self, last: int) -> Iterator[tuple[Place, Any]]:
         """Those whose first time is not after `last`, for good."""
+        keys = self._known()
+        while self._order and self._order[0][0] <= last:
+            place = heappop(self._order)
+            yield place, keys.pop(place)
+
+    def first(self, is_there: Callable[[Place, Any], bool]) -> Place | None:
+        """The first one; those that are no longer there are left out for good."""
+        keys = self._known()
+        while self._order:
+            place = self._order[0]
+            if is_there(place, keys[place]):
+                return place
+            del keys[heappop(self._order)]
+        return None
+
+    def _known(self) -> dict[Place, Any]:
         if self._keys is None:
             self._keys = dict(self._load())
             self._order = list(self._keys)
             heapify(self._order)
-        while self._order and self._order[0][0] <= last:
-            place = heappop(self._order)
-            yield place, self._keys.pop(place)
+        return self._keys
 
     def forget(self) -> None:
         self._keys = None
@@ -46,7 +60,8 @@ class _Open:
 
 class FinalWindows:
     """For time windows. `lower` makes the first start to look at out of the closing time of the last look, `upper` the
-    last one out of the new closing time; `progress` says whether there can be a window between the two.
+    last one out of the new closing time; `progress` says whether there can be a window between the two. `closes` makes
+    the closing time of a window out of its start; the operator's time is later by `wait`.
     """
 
     def __init__(
@@ -55,12 +70,14 @@ class FinalWindows:
         store: Any,
         *,
         size: int,
+        wait: int,
         lower: Callable[[int], int],
         upper: Callable[[int], int],
+        closes: Callable[[int], int],
         progress: Callable[[int, int], bool] = lambda first, last: True,
     ) -> None:
-        self._store, self._size = store, size
-        self._lower, self._upper, self._progress = lower, upper, progress
+        self._store, self._size, self._wait = store, size, wait
+        self._lower, self._upper, self._closes, self._progress = lower, upper, closes, progress
         self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
         self._open = _Open(self._stored)
         ctx.at_restore(self._open.forget)
@@ -85,6 +102,18 @@ class FinalWindows:
                 self._forward(window, (found[0], None, True), found[1], headers)
         self._emitted.value = close
 
+    def next_close(self) -> int | None:
+        """The operator's time at which the next window is closed."""
+        place = self._open.first(self._is_there)
+        return None if place is None else self._closes(place[0]) + self._wait
+
+    def close(self, time: int) -> None:
+        """Send what is closed by now, without any record."""
+        self.emit(NO_HEADERS, time - self._wait)
+
+    def _is_there(self, place: Place, key: Any) -> bool:
+        return place[0] >= self._first() and self._store.fetch_raw(place[1], place[0]) is not None
+
     def _first(self) -> int:
         return 0 if self._emitted.value == -1 else self._lower(self._emitted.value)
 
@@ -97,8 +126,8 @@ class FinalWindows:
 class FinalSessions:
     """For sessions: those that end before the closing time, with their ends as timestamps."""
 
-    def __init__(self, ctx: NodeContext, store: Any) -> None:
-        self._store = store
+    def __init__(self, ctx: NodeContext, store: Any, *, wait: int) -> None:
+        self._store, self._wait = store, wait
         self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
         self._open = _Open(self._stored)
         ctx.at_restore(self._open.forget)
@@ -118,6 +147,19 @@ class FinalSessions:
             if value is not None:
                 self._forward(Windowed(key, start, end), (value, None, True), end, headers)
         self._emitted.value = close
+
+    def next_close(self) -> int | None:
+        """The operator's time at which the next session is closed."""
+        place = self._open.first(self._is_there)
+        return None if place is None else place[0] + 1 + self._wait
+
+    def close(self, time: int) -> None:
+        """Send what is closed by now, without any record."""
+        self.emit(NO_HEADERS, time - self._wait)
+
+    def _is_there(self, place: Place, key: Any) -> bool:
+        first = max(0, self._emitted.value)
+        return place[0] >= first and self._store.fetch_session(key, place[1], place[0]) is not None
 
     def _stored(self) -> Iterator[tuple[Place, Any]]:
         for key, raw_key, start, end in self._store.kept(max(0, self._emitted.value)):

@@ -6,10 +6,10 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.finals import FinalSessions
+from headrace.processors.idle import IdleClock
 from headrace.processors.registry import implements
 from headrace.record import NO_HEADERS, Headers, Windowed
 from headrace.topology.operators import SessionAggregate
-from headrace.windows import EmitStrategy
 
 
 @implements(SessionAggregate)
@@ -26,7 +26,7 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
     forward = ctx.forward_from(store)
     failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
     time, moment = ctx.memory("stream-time", -1), ctx.task.moment
-    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else FinalSessions(ctx, store)
+    final = FinalSessions(ctx, store, wait=grace + gap) if operator.emit.final else None
     send = forward if final is None else _nothing
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -70,7 +70,9 @@ def session_aggregate(operator: SessionAggregate, ctx: NodeContext) -> Process:
             final.updated(key, raw_key, start, end)
             final.emit(headers, time.value - grace - gap)
 
-    return process
+    if final is None or operator.emit.idle_ms is None:
+        return process
+    return IdleClock(ctx, operator.emit.idle_ms, time, final).around(process)
 
 
 def _nothing(key: Any, change: Any, timestamp: int, headers: Headers) -> None:

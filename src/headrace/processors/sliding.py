@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.finals import FinalWindows
+from headrace.processors.idle import IdleClock
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import SlidingAggregate
-from headrace.windows import EmitStrategy
 
 
 class _SkippedError(Exception):
@@ -45,7 +45,7 @@ def sliding_aggregate(operator: SlidingAggregate, ctx: NodeContext) -> Process:
     windows = operator.windows
     difference, grace = windows.difference_ms, windows.grace_ms
     drop, time = ctx.drop, ctx.memory("stream-time", -1)
-    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _final(operator, ctx)
+    final = _final(operator, ctx) if operator.emit.final else None
     steps = _Steps(operator, ctx, final)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -69,7 +69,9 @@ def sliding_aggregate(operator: SlidingAggregate, ctx: NodeContext) -> Process:
         if final is not None:
             final.emit(headers, close)
 
-    return process
+    if final is None or operator.emit.idle_ms is None:
+        return process
+    return IdleClock(ctx, operator.emit.idle_ms, time, final).around(process)
 
 
 def _final(operator: SlidingAggregate, ctx: NodeContext) -> FinalWindows:
@@ -78,9 +80,11 @@ def _final(operator: SlidingAggregate, ctx: NodeContext) -> FinalWindows:
         ctx,
         ctx.store(operator.store),
         size=difference,
+        wait=operator.windows.grace_ms,
         lower=lambda last: max(0, last - difference),
         # The end belongs to the window.
         upper=lambda close: close - difference - 1,
+        closes=lambda start: start + difference + 1,
     )
 
 

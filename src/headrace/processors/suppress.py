@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from headrace.errors import BufferFullError, InvalidArgumentError
 from headrace.processors.context import NodeContext, Process
+from headrace.processors.idle import IdleClock
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import Suppress
@@ -38,6 +40,10 @@ def suppress(operator: Suppress, ctx: NodeContext) -> Process:
             forward_as(update.metadata, forward, key, tuple(change), update.timestamp, update.headers)
         buffer.remove_first()
 
+    def emit_until(last: int) -> None:
+        while (first := buffer.min_timestamp()) is not None and first <= last:
+            emit_first()
+
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         if timestamp > time.value:
             time.value = timestamp
@@ -47,9 +53,7 @@ def suppress(operator: Suppress, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
-        last = time.value - wait
-        while (first := buffer.min_timestamp()) is not None and first <= last:
-            emit_first()
+        emit_until(time.value - wait)
         full = limited and is_over()
         if full and emits_early:
             while buffer.num_records and is_over():
@@ -59,7 +63,43 @@ def suppress(operator: Suppress, ctx: NodeContext) -> Process:
         if full and not emits_early:
             failed(_full(operator, buffer), timestamp, headers)
 
-    return process
+    if operator.idle_ms is None:
+        return process
+    idle = _Idle(ctx, buffer, wait, emit_until)
+    clock = IdleClock(ctx, operator.idle_ms, time, idle)
+    return clock.around(idle.in_front_of(process) if until_close else process)
+
+
+class _Idle:
+    """What waits, for a clock that goes on while no record comes. The table itself has its own time and may change a
+    window that was sent from here already: such an update comes too late, or the result would not have been final.
+    """
+
+    def __init__(self, ctx: NodeContext, buffer: Any, wait: int, emit: Callable[[int], None]) -> None:
+        self._buffer, self._wait, self._emit = buffer, wait, emit
+        self._closed, self._drop, self._moment = ctx.memory("idle-closed", -1), ctx.drop, ctx.task.moment
+
+    def next_close(self) -> int | None:
+        first = self._buffer.min_timestamp()
+        return None if first is None else int(first) + self._wait
+
+    def close(self, time: int) -> None:
+        self._closed.value = time - self._wait
+        self._emit(self._closed.value)
+        self._moment.time = time
+        self._buffer.flush()
+
+    def in_front_of(self, process: Process) -> Process:
+        """Drops updates of windows that were closed while nothing came."""
+        closed, drop = self._closed, self._drop
+
+        def judge(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
+            if isinstance(key, Windowed) and key.end <= closed.value:
+                drop("late")
+                return
+            process(key, change, timestamp, headers)
+
+        return judge
 
 
 def _end_of(key: Any) -> int:

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.finals import FinalWindows
+from headrace.processors.idle import IdleClock
 from headrace.processors.registry import implements
 from headrace.record import Headers, Windowed
 from headrace.topology.operators import WindowedAggregate
-from headrace.windows import EmitStrategy
 
 Update: TypeAlias = Callable[[Any, Any, int, Headers, int], bool]
 
@@ -24,7 +24,7 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
     """
     windows = operator.windows
     size, grace, starts = windows.size_ms, windows.grace_ms, windows.starts
-    final = None if operator.emit is EmitStrategy.ON_WINDOW_UPDATE else _final(operator, ctx)
+    final = _final(operator, ctx) if operator.emit.final else None
     drop, time, update = ctx.drop, ctx.memory("stream-time", -1), _update(operator, ctx, final)
 
     def tumbling(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -54,7 +54,10 @@ def windowed_aggregate(operator: WindowedAggregate, ctx: NodeContext) -> Process
         if final is not None:
             final.emit(headers, closed)
 
-    return tumbling if size == windows.advance_ms and final is None else hopping
+    process = tumbling if size == windows.advance_ms and final is None else hopping
+    if final is None or operator.emit.idle_ms is None:
+        return process
+    return IdleClock(ctx, operator.emit.idle_ms, time, final).around(process)
 
 
 def _update(operator: WindowedAggregate, ctx: NodeContext, final: FinalWindows | None) -> Update:
@@ -99,8 +102,10 @@ def _final(operator: WindowedAggregate, ctx: NodeContext) -> FinalWindows:
         ctx,
         ctx.store(operator.store),
         size=size,
+        wait=operator.windows.grace_ms,
         lower=lambda last: max(0, last - size) + 1,
         upper=lambda close: close - size,
+        closes=lambda start: start + size,
         # Not far enough for another window.
         progress=lambda first, last: starts(last) != starts(first - 1),
     )

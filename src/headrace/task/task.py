@@ -183,6 +183,7 @@ class StreamTask:
         """Fire the wall-clock punctuators and operators that are due; whether there were any."""
         try:
             fired = self._wall_queue.fire(now, self._punctuate)
+            self._lines.drain()
             for alarm in self._alarms:
                 due = alarm.due()
                 if due is not None and due <= now:

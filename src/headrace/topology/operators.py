@@ -233,6 +233,8 @@ class Suppress(Operator):
     max_records: int | None
     max_bytes: int | None
     emits_early: bool
+    idle_ms: int | None = None
+    """How long nothing comes before the wall clock ends the waiting; None: only records do."""
 
 
 # joins -------------------------------------------------------------------------------------------------------------

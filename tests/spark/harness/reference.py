@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from headrace.config import StreamsConfig
@@ -25,9 +26,16 @@ class Reference:
 
 
 def reference(
-    topology: Topology, parts: Sequence[Part], *, stores: Sequence[str] = (), **settings: Any
+    topology: Topology,
+    parts: Sequence[Part],
+    *,
+    stores: Sequence[str] = (),
+    wait: timedelta = timedelta(0),
+    **settings: Any,
 ) -> Reference:
-    """Pipe the parts through the test driver, each in the order in which a task takes records of several topics."""
+    """Pipe the parts through the test driver, each in the order in which a task takes records of several topics; then
+    let the wall clock go on.
+    """
     config = StreamsConfig(application_id="reference", **settings)
     sources = [
         topic for sub in topology.sub_topologies() for source in sub.sources for topic in source.topics
@@ -37,6 +45,7 @@ def reference(
         for part in parts:
             for topic, record in _in_order(part, sources):
                 driver.pipe_bytes(topic, *record)
+        driver.advance_wall_clock_time(wait)
         internal = f"{config.application_id}-"
         for topic in driver.produced_topic_names():
             if not topic.startswith(internal):
