@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.processors.versions import writer
+from headrace.processors.versions import is_versioned, writer
 from headrace.record import Headers
 from headrace.topology.operators import StreamAggregate, StreamReduce
 
@@ -18,6 +18,7 @@ def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
     put, forward = writer(store, ctx.forward_from(store))
+    versioned = is_versioned(store)
     failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -35,7 +36,8 @@ def aggregate(operator: StreamAggregate, ctx: NodeContext) -> Process:
                 if before > newest:
                     newest = before
             new = aggregator(key, value, old)
-            put(raw_key, new, newest)
+            # A deletion is logged with the time of its own record.
+            put(raw_key, new, newest if new is not None or versioned else timestamp)
         except Exception as error:
             failed(error, timestamp, headers)
             return
@@ -52,6 +54,7 @@ def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
     put, forward = writer(store, ctx.forward_from(store))
+    versioned = is_versioned(store)
     failed, drop, sends_old_values = ctx.failed, ctx.drop, ctx.sends_old_values
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
@@ -69,7 +72,8 @@ def reduce(operator: StreamReduce, ctx: NodeContext) -> Process:
                 if before > newest:
                     newest = before
                 new = reducer(old, value)
-            put(raw_key, new, newest)
+            # A deletion is logged with the time of its own record.
+            put(raw_key, new, newest if new is not None or versioned else timestamp)
         except Exception as error:
             failed(error, timestamp, headers)
             return

@@ -161,7 +161,7 @@ class NodeContext(Protocol):
         ...
 
     def at_batch(self, action: Callable[[], None]) -> None:
-        """Run before each batch."""
+        """Run before each batch. A record that is handed in alone, as in the test driver, is none."""
         ...
 
     def at_restore(self, action: Callable[[], None]) -> None:

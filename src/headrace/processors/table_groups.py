@@ -7,7 +7,7 @@ from typing import Any
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
 from headrace.processors.results import not_a_pair
-from headrace.processors.versions import skip_late, writer
+from headrace.processors.versions import is_versioned, skip_late, writer
 from headrace.record import Headers
 from headrace.topology.operators import TableAggregate, TableGroupBy, TableReduce
 
@@ -57,6 +57,7 @@ def table_reduce(operator: TableReduce, ctx: NodeContext) -> Process:
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
     put, forward = writer(store, ctx.forward_from(store))
+    versioned = is_versioned(store)
     failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
@@ -75,7 +76,8 @@ def table_reduce(operator: TableReduce, ctx: NodeContext) -> Process:
                 else:
                     result = adder(result, added)
                     newest = max(timestamp, time)
-            put(raw_key, result, newest)
+            # A deletion is logged with the time of its own record.
+            put(raw_key, result, newest if result is not None or versioned else timestamp)
         except Exception as error:
             failed(error, timestamp, headers)
             return
@@ -91,6 +93,7 @@ def table_aggregate(operator: TableAggregate, ctx: NodeContext) -> Process:
     store = ctx.store(operator.store)
     encode_key, get = store.encode_key, store.get_raw
     put, forward = writer(store, ctx.forward_from(store))
+    versioned = is_versioned(store)
     failed, sends_old_values = ctx.failed, ctx.sends_old_values
 
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
@@ -106,7 +109,8 @@ def table_aggregate(operator: TableAggregate, ctx: NodeContext) -> Process:
             if added is not None:
                 result = adder(key, added, initializer() if result is None else result)
                 newest = max(timestamp, time)
-            put(raw_key, result, newest)
+            # A deletion is logged with the time of its own record.
+            put(raw_key, result, newest if result is not None or versioned else timestamp)
         except Exception as error:
             failed(error, timestamp, headers)
             return

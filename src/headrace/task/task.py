@@ -148,9 +148,6 @@ class StreamTask:
         headers: Headers,
     ) -> None:
         """Run one record: the same as a batch of it, without the columns."""
-        if self._batches:
-            for begin in self._batches:
-                begin()
         source = self._by_topic.get(topic) or self._source(topic)
         try:
             source.run_one(topic, partition, offset, key, value, timestamp, headers)
