@@ -76,10 +76,10 @@ conformance-record: ## record the cases anew: needs Maven and a JDK
 	$(call say,recording from Kafka Streams)
 	@scripts/record-conformance
 
-.PHONY: parity
-parity: $(READY) ## topologies by chance, here and in Kafka Streams itself: make parity PROGRAMS=1000 SEED=7
-	$(call say,parity)
-	@cd tests && PYTHONPATH=. ../$(BIN)/python -m semantics.parity --programs $(or $(PROGRAMS),200) --seed $(or $(SEED),1)
+.PHONY: fuzz
+fuzz: $(READY) ## topologies by chance, here and in Kafka Streams itself: make fuzz PROGRAMS=1000 SEED=7
+	$(call say,topologies by chance)
+	@cd tests && PYTHONPATH=. ../$(BIN)/python -m semantics.fuzz --programs $(or $(PROGRAMS),200) --seed $(or $(SEED),1)
 
 .PHONY: lock
 lock: ## take the newest versions that pyproject.toml allows, and write them down

@@ -73,7 +73,6 @@ final class Program {
             scenario.store(str(op, "store"), kind);
         } else m = Materialized.with(null, null);
         if (op.hasNonNull("retention")) m.withRetention(Scenarios.ms(num(op, "retention")));
-        if (op.path("cached").asBoolean()) m.withCachingEnabled(); 
         return m.withKeySerde(serde(key)).withValueSerde(serde(value));
     }
 
@@ -92,6 +91,10 @@ final class Program {
             case "table" -> {
                 String kind = program.get("inputs").get(str(op, "topic")).asText();
                 Consumed c = Consumed.with(serde("string"), serde(kind));
+                if (op.has("history")) {
+                    scenario.store(str(op, "store"), "versioned");
+                    yield new Made(builder.table(str(op, "topic"), c, Scenarios.versioned(str(op, "store"), num(op, "history"), (Serde) serde(kind))), "string", kind);
+                }
                 yield new Made(op.hasNonNull("store") ? builder.table(str(op, "topic"), c, kv(op, "string", kind)) : builder.table(str(op, "topic"), c), "string", kind);
             }
             case "global_table" -> {

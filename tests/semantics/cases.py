@@ -101,7 +101,7 @@ def read_case(path: Path) -> Case:
         stores=read["stores"],
         has_headers=read["has_headers"],
         commit_every=read.get("commit_every", 1),
-        same_when_cached=tuple(read["variants"]["cache_10m"].values()),
+        same_when_cached=tuple(read["variants"].get("cache_10m", {}).values()),
         runs=[
             Run(run["seed"], [_step(*step) for step in run["steps"]], run["stores"]) for run in read["runs"]
         ],

@@ -75,12 +75,13 @@ class Grouping:
         return self.repartition
 
 
-def count_store(store: str | Materialized[K, int] | None, namer: Namer, key: Form) -> StoreChoice:
+def count_store(
+    store: str | Materialized[K, int] | None, namer: Namer, key: Form, *, sliding: bool = False
+) -> StoreChoice:
     """The store of a count."""
-    if isinstance(store, Materialized) and store.name is None:
-        namer.store(
-            "KSTREAM-AGGREGATE-"
-        )  # Kafka Streams uses up a number here, and so all later names depend on it.
+    if isinstance(store, Materialized) and store.name is None and not sliding:
+        # Kafka Streams uses up a number here, and so all later names depend on it.
+        namer.store("KSTREAM-AGGREGATE-")
     return choose_store(store, namer, "KSTREAM-AGGREGATE-", key=key, value=Form(serde_for(int)))
 
 

@@ -71,7 +71,8 @@ class TimeWindowedKStream(Generic[K, V]):
         <KTable of `KSTREAM-AGGREGATE-0000000001`>
         """
         blueprint = self._grouping.blueprint
-        chosen = count_store(store, blueprint.namer, self._grouping.key)
+        sliding = isinstance(self._windows, SlidingWindows)
+        chosen = count_store(store, blueprint.namer, self._grouping.key, sliding=sliding)
         name = blueprint.name("KSTREAM-AGGREGATE-", name)
         return self._table(name, chosen, zero, plus_one)
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from semantics.programs import functions as f
+from semantics.programs.processors import Counting, CountingValues
 
 from headrace import (
+    BufferConfig,
     EmitStrategy,
     JoinWindows,
     Materialized,
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
+    key_value_store,
 )
 
 Program = Mapping[str, Any]
@@ -53,6 +58,14 @@ def build(program: Program, builder: StreamsBuilder) -> None:
     Building(program, builder)
 
 
+def _store(op: Program) -> Any:
+    if "retention" in op:
+        return Materialized(op.get("store"), retention=ms(op["retention"]))
+    if "history" in op:
+        return Materialized(op["store"], history_retention=ms(op["history"]))
+    return op.get("store")
+
+
 def _stream(b: Building, op: Program) -> None:
     b.keep(op, b.builder.stream(op["topics"], value=TYPES[b.inputs[op["topics"][0]]]))
 
@@ -60,7 +73,7 @@ def _stream(b: Building, op: Program) -> None:
 def _source(kind: str) -> Callable[[Building, Program], None]:
     def add(b: Building, op: Program) -> None:
         make = getattr(b.builder, kind)
-        b.keep(op, make(op["topic"], value=TYPES[b.inputs[op["topic"]]], store=op.get("store")))
+        b.keep(op, make(op["topic"], value=TYPES[b.inputs[op["topic"]]], store=_store(op)))
 
     return add
 
@@ -124,12 +137,6 @@ def _to_table(b: Building, op: Program) -> None:
 
 def _to(b: Building, op: Program) -> None:
     b.input(op).to(op["topic"])
-
-
-def _store(op: Program) -> Any:
-    if "retention" in op:
-        return Materialized(op.get("store"), retention=ms(op["retention"]))
-    return op.get("store")
 
 
 def _windows(given: list[Any]) -> Any:
@@ -236,6 +243,43 @@ def _table_group(b: Building, op: Program) -> None:
     b.keep(op, table)
 
 
+def _suppress(b: Building, op: Program) -> None:
+    until = Suppressed.until_window_closes()
+    if "wait" in op:
+        most = op.get("most")
+        unbounded = BufferConfig.unbounded()
+        buffer = unbounded if most is None else BufferConfig.max_records(most).emit_early_when_full()
+        until = Suppressed.until_time_limit(ms(op["wait"]), buffer)
+    b.keep(op, b.input(op).suppress(until))
+
+
+def _foreign_join(b: Building, op: Program) -> None:
+    joiner, on = f.JOINERS[op["fn"]], f.KEYS[op["on"]]
+    join = getattr(b.input(op), METHODS[op["kind"]])
+    b.keep(
+        op,
+        join(
+            b.input(op, 1),
+            on=on,
+            join=lambda left, right: joiner(None, left, right),
+            value=str,
+            store=Materialized(op.get("store")),
+        ),
+    )
+
+
+def _process(b: Building, op: Program) -> None:
+    b.builder.add_state_store(key_value_store(op["store"], key=str, value=int))
+    made = partial(Counting, op["store"], op.get("every"))
+    b.keep(op, b.input(op).process(made, stores=[op["store"]], key=str, value=str))
+
+
+def _process_values(b: Building, op: Program) -> None:
+    b.builder.add_state_store(key_value_store(op["store"], key=str, value=int))
+    made = partial(CountingValues, op["store"])
+    b.keep(op, b.input(op).process_values(made, stores=[op["store"]], value=str))
+
+
 OPERATIONS: dict[str, Callable[[Building, Program], None]] = {
     "stream": _stream,
     "table": _source("table"),
@@ -264,4 +308,8 @@ OPERATIONS: dict[str, Callable[[Building, Program], None]] = {
     "to_stream": _to_stream,
     "table_join": _table_join,
     "table_group": _table_group,
+    "suppress": _suppress,
+    "foreign_join": _foreign_join,
+    "process": _process,
+    "process_values": _process_values,
 }

@@ -23,7 +23,8 @@ class Made:
     key: str
     value: str
     readable: bool = True
-    """Kafka Streams cannot look into the windows of a cogroup from another operator."""
+    """Kafka Streams cannot look into the windows of a cogroup, or behind a suppress, from another operator."""
+    versioned: bool = False
 
 
 @dataclass(slots=True)
@@ -35,6 +36,8 @@ class Draft:
     ops: list[dict[str, Any]] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    windowed: set[str] = field(default_factory=set)
+    """Aggregates over windows that send every update."""
     names: int = 0
 
     def new(self, prefix: str) -> str:
@@ -68,9 +71,16 @@ class Draft:
         readable = arguments.get("store") is not None or all(one.readable for one in inputs)
         if op == "cogroup":
             readable = arguments["windows"] is None
-        result = Made(self.new(shape[0]), shape, key, value, readable)
+        if op == "suppress":
+            readable = False
+        if shape == "stream":
+            readable = True
+        versioned = "history" in arguments
+        result = Made(self.new(shape[0]), shape, key, value, readable, versioned)
         ids = [one.id for one in inputs]
         self.used.update(ids)
+        if op in ("aggregate", "cogroup") and arguments["windows"] and not arguments.get("close"):
+            self.windowed.add(result.id)
         written: dict[str, Any] = {"id": result.id, "op": op}
         if ids:
             written["in"] = ids[0] if len(ids) == 1 and op != "cogroup" else ids
@@ -111,13 +121,21 @@ def table(draft: Draft) -> None:
     draft.add("table", ("table", "string", draft.inputs[topic]), topic=topic, store=draft.perhaps("store"))
 
 
+def versioned_table(draft: Draft) -> None:
+    topic = draft.topic()
+    made = ("table", "string", draft.inputs[topic])
+    draft.add(
+        "table", made, topic=topic, store=draft.new("store"), history=draft.random.choice([20, 100, 300])
+    )
+
+
 def global_table(draft: Draft) -> None:
     topic = draft.topic()
     made = ("global", "string", draft.inputs[topic])
     draft.add("global_table", made, topic=topic, store=draft.perhaps("store"))
 
 
-SOURCES = [stream] * 5 + [table] * 4 + [global_table, same_topics, several_topics]
+SOURCES = [stream] * 5 + [table] * 4 + [versioned_table, global_table, same_topics, several_topics]
 
 
 def source(draft: Draft) -> None:
@@ -272,10 +290,21 @@ def global_lookup(draft: Draft, on: Made) -> None:
         draft.add("global_lookup", ("stream", on.key, "string"), on, found, kind=kind, fn=fn, on=by)
 
 
+def process(draft: Draft, on: Made) -> None:
+    if on.key == "string":
+        every = draft.random.choice([None, ["stream", 30], ["wall", 50]])
+        draft.add("process", ("stream", "string", "string"), on, store=draft.new("store"), every=every)
+
+
+def process_values(draft: Draft, on: Made) -> None:
+    draft.add("process_values", ("stream", on.key, "string"), on, store=draft.new("store"))
+
+
 ON_STREAM: list[Callable[[Draft, Made], None]] = [
     *(stateless("filter"), stateless("filter_not"), stateless("peek"), map_values, flat_map_values),
     *(select_key, map_both, flat_map, merge, split, repartition, to_table),
     *([aggregate] * 6 + [cogroup] * 2 + [stream_join] * 4 + [table_lookup] * 4 + [global_lookup]),
+    *(process, process_values),
 ]
 
 
@@ -316,8 +345,33 @@ def table_group(draft: Draft, on: Made) -> None:
     draft.add("table_group", ("table", "string", value), on, by=by, how=how, value=on.value, store=store)
 
 
+def suppress(draft: Draft, on: Made) -> None:
+    if on.versioned:
+        return
+    limits = {"wait": draft.random.choice([0, 10, 60]), "most": draft.random.choice([None, 1, 3])}
+    # Only for what an aggregate has put into windows.
+    closes = on.id in draft.windowed and draft.random.random() < 0.6
+    draft.add("suppress", ("table", on.key, on.value), on, **({} if closes else limits))
+
+
+def foreign_join(draft: Draft, on: Made) -> None:
+    random = draft.random
+    other = draft.some("table", "string", readable=True)
+    if other is not None and on.readable and on.key == "string":
+        kind, fn, by = (
+            random.choice(KINDS[:2]),
+            random.choice(["plus", "plus", "some"]),
+            random.choice(["letter", "first"]),
+        )
+        store = draft.perhaps("store")
+        draft.add(
+            "foreign_join", ("table", on.key, "string"), on, other, kind=kind, fn=fn, on=by, store=store
+        )
+
+
 ON_TABLE: list[Callable[[Draft, Made], None]] = [
     *([table_filter] * 4 + [table_map_values] * 2 + [to_stream, table_join, table_group] * 4),
+    *([suppress] * 3 + [foreign_join] * 2),
 ]
 
 

@@ -6,7 +6,7 @@ import java.nio.file.*;
 import java.util.*;
 
 /** args: a file with one program per line, an output folder. Runs each, as the recorder does, and writes its case, or its error. */
-public final class Parity {
+public final class RunPrograms {
     public static void main(String[] a) throws Exception {
         Path out = Path.of(a[1]);
         Files.createDirectories(out);

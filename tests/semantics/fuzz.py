@@ -1,6 +1,6 @@
 """Topologies by chance through the real Kafka Streams and through the test driver, compared record by record.
 
-    python -m semantics.parity --programs 200 --seed 7      (in tests/; `make parity` does it)
+    python -m semantics.fuzz --programs 200 --seed 7      (in tests/; `make fuzz` does it)
 
 A difference is a bug, here or in the programs. Every program can be had again by its number.
 """
@@ -79,7 +79,7 @@ def main() -> int:
         programs = [generate(number, f"program-{number}", given.size) for number in numbers]
         lines = folder / "programs.jsonl"
         lines.write_text("".join(json.dumps(program) + "\n" for program in programs))
-        subprocess.run([SCRIPT, "Parity", lines, folder], check=True)
+        subprocess.run([SCRIPT, "RunPrograms", lines, folder], check=True)
         counts = Counts()
         tally = Counter(compare(program, folder, counts) for program in programs)
     print(
