@@ -63,9 +63,10 @@ class TaskDriver(TopologyTestDriver):
             places = merge_order([[[r.timestamp for r in run]] for run in topics[topic] if run])
             lanes.append([(topic, records[place]) for place in places])
         flat = list(chain.from_iterable(lanes))
-        for place in merge_order([[[record.timestamp for _, record in lane]] for lane in lanes]):
-            topic, record = flat[place]
-            self.pipe_bytes(topic, *record)
+        with self.one_commit():
+            for place in merge_order([[[record.timestamp for _, record in lane]] for lane in lanes]):
+                topic, record = flat[place]
+                self.pipe_bytes(topic, *record)
 
     def take(self) -> dict[tuple[str, bool], list[Any]]:
         taken, self.written = self.written, {}
