@@ -9,10 +9,12 @@ from pathlib import Path
 from headrace.cli.load import find_topology, load_module
 from headrace.topology.topology import Topology
 
-FORMATS: Mapping[str, Callable[[Topology], str]] = {
-    "text": lambda topology: f"{topology.describe()}\n",
-    "json": lambda topology: topology.to_json(indent=2) + "\n",
-    "mermaid": Topology.to_mermaid,
+FORMATS: Mapping[str, Callable[[Topology, str], str]] = {
+    "text": lambda topology, title: f"{topology.describe()}\n",
+    "json": lambda topology, title: topology.to_json(indent=2) + "\n",
+    "mermaid": lambda topology, title: topology.to_mermaid(),
+    "svg": Topology.to_svg,
+    "html": Topology.to_html,
 }
 
 
@@ -33,7 +35,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def describe(args: argparse.Namespace) -> int:
     """Load the file, and show what it builds."""
     topology = find_topology(load_module(args.app))
-    shown = FORMATS[args.format](topology)
+    shown = FORMATS[args.format](topology, Path(args.app).stem)
     if args.output is None:
         print(shown, end="")
     else:

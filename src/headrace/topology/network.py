@@ -27,6 +27,9 @@ from headrace.topology.nodes import (
     SubTopology,
 )
 from headrace.topology.old_values import old_values
+from headrace.topology.picture.figure import figure
+from headrace.topology.picture.page import to_page
+from headrace.topology.picture.svg import to_svg
 from headrace.topology.stores import StoreSpec
 
 
@@ -227,6 +230,24 @@ class Network:
         <BLANKLINE>
         """
         return mermaid(self.sub_topologies(), self.global_stores)
+
+    def to_svg(self, title: str = "Topology") -> str:
+        """The topology as a picture: one SVG that needs nothing else, light or dark as the reader's screen is.
+
+        >>> from headrace import Topology
+        >>> Topology().add_source("in", "a").to_svg().splitlines()[-1]
+        '</svg>'
+        """
+        return to_svg(figure(self.to_data()), title)
+
+    def to_html(self, title: str = "Topology") -> str:
+        """The same picture in a page of its own, with tables of stores and topics.
+
+        >>> from headrace import Topology
+        >>> "<td>a</td>" in Topology().add_source("in", "a").to_html("Shop")
+        True
+        """
+        return to_page(self.to_data(), title)
 
     def __repr__(self) -> str:
         count = len(self.sub_topologies())
