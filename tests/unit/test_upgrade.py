@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from semantics.scenarios import SCENARIOS, topology_of
 
 from headrace import (
     JoinWindows,
@@ -473,3 +474,9 @@ def test_what_cannot_be_compared() -> None:
         load("nowhere.json")
     with pytest.raises(InvalidArgumentError, match=r"as `old`, got .*: call `builder.build\(\)` first"):
         compare(StreamsBuilder(), Topology())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_topology_can_be_saved_and_is_the_same_when_loaded(name: str, tmp_path: Path) -> None:
+    topology_of(name).save(tmp_path / "saved.json")
+    assert compare(tmp_path / "saved.json", topology_of(name)).changes == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -20,15 +20,12 @@ from headrace.topology.nodes import (
     SubTopology,
 )
 from headrace.topology.stores import StoreSpec
-from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
 
 FORMAT = "headrace-topology"
 VERSION = 1
 """Of the format. A program reads what it and older ones have written."""
 
 Data: TypeAlias = dict[str, Any]
-
-_PLAIN = (int, bool, str, type(None), TimeWindows, SessionWindows, SlidingWindows, JoinWindows, EmitStrategy)
 
 
 def data(
@@ -109,17 +106,21 @@ def _node(node: Node, nodes: Iterable[Node]) -> Data:
 def _settings(node: ProcessorNode) -> Data:
     """What an operator was given beside functions: windows, options, names of stores."""
     given = {field.name: getattr(node.operator, field.name) for field in fields(node.operator)}
-    return {name: _plain(value) for name, value in given.items() if isinstance(value, _PLAIN)}
+    return {name: _plain(value) for name, value in given.items() if _is_plain(value)}
+
+
+def _is_plain(value: Any) -> bool:
+    if is_dataclass(value):
+        return all(_is_plain(getattr(value, field.name)) for field in fields(value))
+    return value is None or isinstance(value, int | float | str | Enum)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, TimeWindows | SessionWindows | SlidingWindows | JoinWindows):
-        return {
-            "type": type(value).__name__,
-            **{field.name: getattr(value, field.name) for field in fields(value)},
-        }
+    if is_dataclass(value):
+        found = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__, **found}
     return value
 
 
@@ -133,8 +134,12 @@ def _store(store: StoreSpec) -> Data:
             found["origin"] = _origin(value)
         elif field.name == "log_config":
             found["log_config"] = dict(value)
+        elif callable(value):
+            found[field.name] = (
+                f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+            )
         else:
-            found[field.name] = value.value if isinstance(value, Enum) else value
+            found[field.name] = _plain(value)
     return found
 
 
