@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from headrace.record import Record, RecordMetadata, TaskId
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.serdes import Serde
 
 KIn = TypeVar("KIn")
 VIn = TypeVar("VIn")
@@ -28,6 +33,12 @@ class Cancellable(Protocol):
     def cancel(self) -> None: ...
 
 
+class TaskMetrics(Protocol):
+    """Counts that processors keep, by name."""
+
+    def add(self, name: str, amount: int = 1) -> None: ...
+
+
 class ProcessorContext(Protocol[KOut, VOut]):
     """What a processor may ask of the task that runs it."""
 
@@ -40,18 +51,52 @@ class ProcessorContext(Protocol[KOut, VOut]):
         """Where the current record came from; None inside a punctuator."""
         ...
 
+    @property
+    def config(self) -> StreamsConfig:
+        """The settings of the application."""
+        ...
+
+    @property
+    def key_serde(self) -> Serde[Any] | None:
+        """How keys are written where nothing else is said."""
+        ...
+
+    @property
+    def value_serde(self) -> Serde[Any] | None:
+        """How values are written where nothing else is said; None when the settings name none."""
+        ...
+
+    @property
+    def state_dir(self) -> Path:
+        """A folder of the task on this host's disk, made when it is asked for. Its files are no part of a commit, and
+        stay behind when the task moves.
+        """
+        ...
+
+    @property
+    def metrics(self) -> TaskMetrics:
+        """Counts of the processor's own, added up over all tasks: `context.metrics.add("late")`."""
+        ...
+
     def get_state_store(self, name: str) -> Any:
         """A store that is connected to this processor, or a global one (to be read only)."""
         ...
 
     def schedule(
-        self, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+        self,
+        interval: timedelta,
+        type: PunctuationType,
+        callback: Callable[[int], None],
+        *,
+        start: datetime | int | None = None,
     ) -> Cancellable:
         """Call `callback(time)` again and again.
 
         By stream time it fires when a record moves the time of the task past a multiple of the interval, the first
         time with the first record. By the wall clock it fires one interval from now at the earliest. What was
-        missed is not made up for. What `init` schedules keeps its due time over a restart.
+        missed is not made up for. What `init` schedules keeps its due time over a restart. With `start` (milliseconds
+        since the epoch, or a datetime with a time zone) it fires at that time and every interval from there; of a
+        start in the past, the steps up to now are left out (KIP-1146).
         """
         ...
 
@@ -96,6 +141,11 @@ class Processor(Generic[KIn, VIn, KOut, VOut]):
     """
 
     context: ProcessorContext[KOut, VOut]
+
+    @classmethod
+    def stores(cls) -> Iterable[Any]:
+        """Stores that the processor brings with it (`key_value_store(...)` and the like): none to name again."""
+        return ()
 
     def init(self, context: ProcessorContext[KOut, VOut]) -> None:
         """Called once, before the first record; an override must keep the context (or call this)."""

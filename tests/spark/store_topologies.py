@@ -162,3 +162,35 @@ def global_custom_store() -> Topology:
         supplier=SetLatest,
         value=str,
     )
+
+
+class Keep(Processor[str, str, Any, Any]):
+    def process(self, record: Record[str, str]) -> None:
+        self.context.get_state_store("names").put(record.key, record.value)
+
+
+class Ask(Processor[str, str, str, str]):
+    def process(self, record: Record[str, str]) -> None:
+        name = self.context.get_state_store("names").get(record.key)
+        self.context.metrics.add("asked")
+        self.context.forward(record.with_value(f"{record.value} {name}"))
+
+
+def read_only_store() -> Topology:
+    topology = Topology().add_read_only_state_store(
+        key_value_store("names", value=str),
+        "table",
+        source="names",
+        processor="keep",
+        supplier=Keep,
+        value=str,
+    )
+    topology.add_source("words", "in", value=str).add_processor("ask", Ask, "words", stores=["names"])
+    return topology.add_sink("out", "asked", "ask", value=str)
+
+
+def builders_global_store() -> Topology:
+    builder = StreamsBuilder()
+    builder.add_global_store(key_value_store("names", value=str, logging=False), "table", Keep, value=str)
+    builder.stream("in", value=str).process(Ask, value=str).to("asked")
+    return builder.build()

@@ -104,3 +104,27 @@ def test_a_global_store_of_ones_own(application: Callable[..., Application]) -> 
         assert latest.order == ["a", "b"]
     values = [record.value for record in sorted(flat(app.read("asked")), key=lambda r: r.timestamp)]
     assert values == [b"0 apple of 1"] * 20 + [b"0 apricot of 2", b"1 banana of 2"] * 10
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["stores stay", "stores are lost"])
+def test_a_read_only_store_is_its_topic(application: Callable[..., Application], lost: bool) -> None:
+    inputs = parts("table", "in", count=4, keys=20)
+    app = application(store_topologies.read_only_store()).run(inputs[:2])
+    if lost:
+        shutil.rmtree(app.config.state_path)
+        kill_workers(os.getpid())
+    app.start()
+    app.feed(*inputs[2:])
+    assert app.streams is not None
+    assert app.streams.metrics.counts["asked"] == sum(len(part["in"]) for part in inputs[2:])
+    app.stop()
+    assert_partitions_equal(app, inputs, "asked")
+    assert not [topic for topic in app.log.topics() if "names" in topic]
+
+
+def test_a_builders_global_store(application: Callable[..., Application]) -> None:
+    with application(store_topologies.builders_global_store()) as app:
+        app.feed({"table": [encoded("a", "apple", 0), encoded("b", "banana", 1)]})
+        app.feed({"in": [encoded("a", "x", 5), encoded("b", "y", 6), encoded("c", "z", 7)]})
+    values = [record.value for record in sorted(flat(app.read("asked")), key=lambda r: r.timestamp)]
+    assert values == [b"x apple", b"y banana", b"z None"]

@@ -22,6 +22,8 @@ class Metrics:
     """Changelog records that were read to bring local stores up to date."""
     recoveries: Counter[str] = field(default_factory=Counter)
     """How often a task's stores were not just as the log says: `empty`, `undone`, `caught_up` or `rebuilt`."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """What processors have counted with `context.metrics.add`, in all tasks."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Where the batches' time went, in all."""
     task_seconds: dict[str, float] = field(default_factory=dict)
@@ -40,6 +42,7 @@ class Metrics:
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent
             for report in batch.reports:
                 self.restored += report.restored
+                self.counts.update(report.counts)
                 if report.recovery != "same":
                     self.recoveries[report.recovery] += 1
                 for name, spent in report.seconds.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
@@ -18,10 +18,17 @@ from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.dsl.passes import rewrite
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
-from headrace.topology.arguments import check_offset_reset, check_store, check_topic, topics_of
+from headrace.processor import Processor
+from headrace.topology.arguments import (
+    check_offset_reset,
+    check_store,
+    check_supplier,
+    check_topic,
+    topics_of,
+)
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
-from headrace.topology.operators import GlobalTableUpdate
+from headrace.topology.operators import GlobalTableUpdate, Process
 from headrace.topology.optimization import NO_OPTIMIZATION, Optimization, optimizations_of
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
@@ -290,6 +297,46 @@ class StreamsBuilder:
         """
         check_store(store)
         self._blueprint.add(StateStore(name=store.name, origin=caller(), store=store))
+        return self
+
+    def add_global_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        supplier: Callable[[], Processor[Any, Any, Any, Any]],
+        *,
+        key: As[Any] | None = None,
+        value: As[Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> StreamsBuilder:
+        """Add a store that every host has whole; `supplier()` makes the processor that fills it from the topic.
+
+        >>> from headrace import Processor, key_value_store
+        >>> class Put(Processor[str, float, None, None]):
+        ...     def process(self, record):
+        ...         self.context.get_state_store("rates").put(record.key, record.value)
+        >>> rates = key_value_store("rates", value=float, logging=False)
+        >>> StreamsBuilder().add_global_store(rates, "fx", Put, value=float).build()
+        <Topology of 2 nodes in 0 sub-topologies>
+        """
+        origin = caller()
+        check_store(store, "add_global_store")
+        check_topic(topic, origin)
+        if name is not None:
+            check_name(f"{name}-source", "name", origin)
+        namer = self._blueprint.namer
+        source = namer.node("KSTREAM-SOURCE-", None if name is None else f"{name}-source")
+        processor = namer.node("KTABLE-SOURCE-", name)
+        check_supplier(supplier, processor, origin)
+        table = GlobalStoreNode(
+            store,
+            SourceNode(
+                source, (topic,), None, form(key).serde, form(value).serde, timestamp_extractor, origin=origin
+            ),
+            ProcessorNode(processor, Process(supplier), (source,), (store.name,), origin=origin),
+        )
+        self._blueprint.add(GlobalTableSource(name=processor, origin=origin, table=table))
         return self
 
     def build(self, *, optimization: Optimization = NO_OPTIMIZATION) -> Topology:

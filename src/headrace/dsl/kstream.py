@@ -19,7 +19,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.topology import operators
-from headrace.topology.arguments import check_stores, check_supplier, check_topic
+from headrace.topology.arguments import check_supplier, check_topic, stores_of
 from headrace.topology.callbacks import check_callable
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import Partitioner
@@ -297,7 +297,7 @@ class KStream(JoinOperations[K, V], BeyondOperations[K, V]):
         # Unlike elsewhere, a name that is given here uses up no number.
         node_name = self._blueprint.namer.node(prefix) if name is None else name
         check_supplier(supplier, node_name, origin)
-        stores = check_stores(stores, node_name, origin)
+        stores = stores_of(supplier, stores, node_name, origin)
         outputs = hints.processor_output(supplier)
         made = form(value, hinted(outputs[1]))
         node = Operation(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from headrace.config import StreamsConfig
 from headrace.origin import Origin
-from headrace.processor import Cancellable, PunctuationType
+from headrace.processor import Cancellable, PunctuationType, TaskMetrics
 from headrace.record import Headers, RecordMetadata, TaskId
 from headrace.serdes.base import Serde
 
@@ -65,6 +67,13 @@ class TaskContext(Protocol):
     @property
     def task_id(self) -> TaskId: ...
 
+    @property
+    def config(self) -> StreamsConfig: ...
+    @property
+    def state_dir(self) -> Path: ...
+    @property
+    def metrics(self) -> TaskMetrics: ...
+
     def metadata(self) -> RecordMetadata | None:
         """Where the current record came from; None inside a punctuator."""
         ...
@@ -88,7 +97,12 @@ class TaskContext(Protocol):
     def wall_clock(self) -> int: ...
 
     def schedule(
-        self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+        self,
+        node: NodeContext,
+        interval: timedelta,
+        type: PunctuationType,
+        callback: Callable[[int], None],
+        start: datetime | int | None = None,
     ) -> Cancellable: ...
 
     def request_commit(self) -> None: ...

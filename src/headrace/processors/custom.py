@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+from headrace.config import StreamsConfig
 from headrace.errors import CallbackError, HeadraceError, InvalidArgumentError, ProcessingError
 from headrace.origin import caller, raised_at
-from headrace.processor import Cancellable, Processor, PunctuationType
+from headrace.processor import Cancellable, Processor, PunctuationType, TaskMetrics
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
 from headrace.record import Headers, Record, RecordMetadata, TaskId
+from headrace.serdes import Serde, serde_for
 from headrace.topology.operators import Process as CustomProcess
 
 
@@ -38,13 +41,38 @@ class CustomContext:
     def record_metadata(self) -> RecordMetadata | None:
         return self._task.metadata()
 
+    @property
+    def config(self) -> StreamsConfig:
+        return self._task.config
+
+    @property
+    def key_serde(self) -> Serde[Any] | None:
+        return _default(self._task.config.default_key)
+
+    @property
+    def value_serde(self) -> Serde[Any] | None:
+        return _default(self._task.config.default_value)
+
+    @property
+    def state_dir(self) -> Path:
+        return self._task.state_dir
+
+    @property
+    def metrics(self) -> TaskMetrics:
+        return self._task.metrics
+
     def get_state_store(self, name: str) -> Any:
         return self._node.store(name)
 
     def schedule(
-        self, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+        self,
+        interval: timedelta,
+        type: PunctuationType,
+        callback: Callable[[int], None],
+        *,
+        start: datetime | int | None = None,
     ) -> Cancellable:
-        return self._task.schedule(self._node, interval, type, callback)
+        return self._task.schedule(self._node, interval, type, callback, start)
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
         try:
@@ -75,6 +103,10 @@ class CustomContext:
 
     def current_system_time_ms(self) -> int:
         return self._task.wall_clock()
+
+
+def _default(given: Any) -> Serde[Any] | None:
+    return None if given is None else serde_for(given)
 
 
 _NO_RECORD = object()

@@ -66,6 +66,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     began: float = 0.0
     """When it began, in seconds since the epoch."""
     host: str = ""
+    counts: dict[str, int] = {}
+    """What users' processors have counted."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -90,6 +90,7 @@ class HostedTask:
             failpoint("local_commit.after")
         except BaseException:
             self.output.clear()
+            task.metrics.take()
             self.local.rollback()
             self._fresh = True
             raise
@@ -110,6 +111,7 @@ class HostedTask:
             watch.seconds,
             watch.began,
             _HOST,
+            task.metrics.take(),
         )
         made.append(self._row("report", "", encode(report)))
         failpoint("task.after")

@@ -39,11 +39,13 @@ class TaskNode:
         closes: list[Callable[[], None]],
         lines: Lines,
         sends_old_values: bool,
+        filled_by: Mapping[str, str],
         config: StreamsConfig,
     ) -> None:
         self._node = node
         self._children = children
         self._stores = stores
+        self._filled_by = filled_by
         self._global_stores = global_stores
         self._memory = memory
         self._failures = failures
@@ -90,9 +92,12 @@ class TaskNode:
 
     def store(self, name: str) -> Any:
         if name in self._node.stores and name in self._stores:
-            return self._stores[name]
+            found = self._stores[name]
+            if self._filled_by.get(name, self.name) != self.name:
+                return ReadOnlyStore(found, "read-only store")
+            return found
         if name in self._global_stores:
-            return ReadOnlyStore(self._global_stores[name])
+            return ReadOnlyStore(self._global_stores[name], "global store")
         if name in self._stores:
             raise StoreNotConnectedError(
                 f"the store `{name}` is not connected to this node: name it where the node is made, "
@@ -149,18 +154,19 @@ _WRITES = frozenset(
 )
 
 
-def changed_by_its_topic_only(store: str) -> str:
-    """Why a global store cannot be written by others than its own processor."""
-    return f"the global store `{store}` is changed by its topic only; write to that topic instead"
+def changed_by_its_topic_only(store: str, kind: str = "global store") -> str:
+    """Why a global or read-only store cannot be written by others than its own processor."""
+    return f"the {kind} `{store}` is changed by its topic only; write to that topic instead"
 
 
 class ReadOnlyStore:
     """A global store as processors of other nodes see it: every host has a copy, so only its topic may change it."""
 
-    __slots__ = ("_store",)
+    __slots__ = ("_kind", "_store")
 
-    def __init__(self, store: Any) -> None:
+    def __init__(self, store: Any, kind: str) -> None:
         self._store = store
+        self._kind = kind
 
     def __getattr__(self, name: str) -> Any:
         store = self._store
@@ -168,7 +174,7 @@ class ReadOnlyStore:
             # Its writes are its own: they are refused when they get to its rows.
             return getattr(store.store, name)
         if name in _WRITES:
-            raise StoreError(f"`{name}` is refused: {changed_by_its_topic_only(store.name)}")
+            raise StoreError(f"`{name}` is refused: {changed_by_its_topic_only(store.name, self._kind)}")
         return getattr(store, name)
 
 

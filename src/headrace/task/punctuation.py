@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
+from headrace.errors import InvalidArgumentError
+from headrace.origin import caller
 from headrace.processors.context import NodeContext
 from headrace.task.memory import Cell, Memory
 
@@ -103,3 +106,20 @@ class PunctuationQueue:
 
     def _last_order(self) -> int:
         return max((s.cell.value[1] for s in self._schedules if s.cell.value is not None), default=-1)
+
+
+def first_due(start: datetime | int, interval: int, now: int, node: str) -> int:
+    """When a punctuator with a start of its own is due first: of the steps from there, the first that is not past."""
+    if isinstance(start, datetime) and start.tzinfo is not None:
+        at = (start - datetime.fromtimestamp(0, start.tzinfo)) // timedelta(milliseconds=1)
+    elif isinstance(start, int) and not isinstance(start, bool):
+        at = start
+    else:
+        at = -1
+    if at < 0:
+        raise InvalidArgumentError(
+            f"`start` is milliseconds since the epoch, or a datetime with a time zone, got {start!r}",
+            node=node,
+            origin=caller(),
+        )
+    return at if at >= now else at + ((now - at) // interval + 1) * interval

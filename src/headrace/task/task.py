@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 from headrace.config import StreamsConfig
@@ -26,10 +27,11 @@ from headrace.task.lanes import Lane, OneRow, merge_order
 from headrace.task.lifetimes import Lifetimes
 from headrace.task.lines import Lines
 from headrace.task.memory import Memory
+from headrace.task.metrics import Counts
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
 from headrace.task.position import Moment
-from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule
+from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule, first_due
 from headrace.task.sinks import build_sink
 from headrace.task.sources import Source
 from headrace.topology.callbacks import check_callable
@@ -62,6 +64,8 @@ class StreamTask:
         moment: Moment | None = None,
     ) -> None:
         self.application_id = application_id
+        self.config = config
+        self.metrics = Counts()
         self.task_id = task_id
         self.commit_requested = False
         """Set when a processor asked for a commit; the host sets it back."""
@@ -259,7 +263,12 @@ class StreamTask:
         self._alarms.append(alarm)
 
     def schedule(
-        self, node: NodeContext, interval: timedelta, type: PunctuationType, callback: Callable[[int], None]
+        self,
+        node: NodeContext,
+        interval: timedelta,
+        type: PunctuationType,
+        callback: Callable[[int], None],
+        start: datetime | int | None = None,
     ) -> Schedule:
         every = milliseconds(interval, "interval")
         check_callable(callback, "schedule", "(time)", node=node.name)
@@ -270,8 +279,16 @@ class StreamTask:
                 origin=caller(),
             )
         if type is PunctuationType.STREAM_TIME:
-            return self._stream_queue.add(node, 0, every, callback)
-        return self._wall_queue.add(node, self._clock() + every, every, callback)
+            first = 0 if start is None else first_due(start, every, self.stream_time(), node.name)
+            return self._stream_queue.add(node, first, every, callback)
+        now = self._clock()
+        first = now + every if start is None else first_due(start, every, now, node.name)
+        return self._wall_queue.add(node, first, every, callback)
+
+    @property
+    def state_dir(self) -> Path:
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        return self._state_dir
 
     def _begin(self, store: CustomStore) -> StateStore:
         return store.begin(self.application_id, self.task_id, self._state_dir)
@@ -327,6 +344,7 @@ class StreamTask:
                     closes=self._closes,
                     lines=self._lines,
                     sends_old_values=node.name in old_values,
+                    filled_by={s.name: s.filled_by for s in sub.stores if s.filled_by is not None},
                     config=config,
                 )
                 process = build(node.operator, context)

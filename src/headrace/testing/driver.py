@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
@@ -80,6 +80,7 @@ class TopologyTestDriver(StoreGetters):
         check_arguments(topology, config)
         self.config = StreamsConfig(application_id="topology-test-driver") if config is None else config
         self._closed = False
+        self._counts: Counter[str] = Counter()
         self._clock = ManualClock(initial_wall_clock_time)
         self._serdes = TopicSerdes(topology, self.config)
         self._produced: dict[str, deque[RawRecord]] = {}
@@ -205,6 +206,12 @@ class TopologyTestDriver(StoreGetters):
     def get_all_state_stores(self) -> Mapping[str, Store]:
         """Every store by name, as processors see them."""
         return MappingProxyType({**self._stores, **self._global_stores})
+
+    def metrics(self) -> Mapping[str, int]:
+        """What processors have counted with `context.metrics.add`."""
+        for task in (self._main, *self._global_tasks.values()):
+            self._counts.update(task.metrics.take())
+        return MappingProxyType(dict(self._counts))
 
     # life -----------------------------------------------------------------------------------------------------------
 

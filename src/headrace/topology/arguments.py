@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -55,6 +56,17 @@ def check_stores(stores: object, node: str, origin: Origin) -> tuple[str | Store
                 origin=origin,
             )
     return found
+
+
+def stores_of(supplier: object, stores: object, node: str, origin: Origin) -> tuple[str | StoreSpec, ...]:
+    """The stores of a processor: those that are given, and those that it brings with it (`Processor.stores`)."""
+    given = check_stores(stores, node, origin)
+    provide = getattr(supplier, "stores", None)
+    if not callable(provide) or (isinstance(supplier, type) and not inspect.ismethod(provide)):
+        return given
+    brought = check_stores(provide(), node, origin)
+    names = {store.name if isinstance(store, StoreSpec) else store for store in given}
+    return (*given, *(s for s in brought if (s.name if isinstance(s, StoreSpec) else s) not in names))
 
 
 def topics_of(topics: object, origin: Origin) -> tuple[str, ...]:

@@ -57,6 +57,8 @@ class StoreSpec:
     """Versioned stores: how much time is forgotten at once."""
     supplier: Callable[[], Any] | None = None
     """Stores of the user's own: makes one for each task."""
+    filled_by: str | None = None
+    """Read-only stores: the processor that alone may write."""
     changelog_topic: str | None = None
     """A source topic that serves as changelog (optimised tables); otherwise `<app>-<name>-changelog`."""
     origin: Origin = field(default=NOWHERE, compare=False)

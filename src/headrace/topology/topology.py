@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
+from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.topology.arguments import (
     check_offset_reset,
     check_store,
-    check_stores,
     check_supplier,
     check_topic,
     names_of,
     serde_of,
+    stores_of,
     topics_of,
 )
 from headrace.topology.callbacks import check_callable
@@ -94,7 +96,7 @@ class Topology(Network):
         origin = caller()
         check_supplier(supplier, name, origin)
         self.add_node(ProcessorNode(name, Process(supplier), names_of(parents), origin=origin))
-        for store in check_stores(stores, name, origin):
+        for store in stores_of(supplier, stores, name, origin):
             if isinstance(store, StoreSpec):
                 self.add_state_store(store, name)
             else:
@@ -158,6 +160,52 @@ class Topology(Network):
         ('seen',)
         """
         return self.connect(processor, stores, caller())
+
+    def add_read_only_state_store(
+        self,
+        store: StoreSpec,
+        topic: str,
+        *,
+        source: str,
+        processor: str,
+        supplier: Callable[[], Processor[Any, Any, Any, Any]],
+        key: Any = None,
+        value: Any = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+    ) -> Self:
+        """Add a store that `supplier()`'s processor fills from a topic, which is its changelog as well (KIP-813).
+
+        The processor must put keys and values as they come: a store that is rebuilt is read from the topic without it.
+        Other processors that are connected to the store may only read it.
+
+        >>> from headrace import key_value_store
+        >>> topology = Topology().add_read_only_state_store(
+        ...     key_value_store("prices", value=float),
+        ...     "prices",
+        ...     source="in",
+        ...     processor="put",
+        ...     supplier=Processor,
+        ... )
+        >>> topology.stores["prices"].changelog_topic
+        'prices'
+        """
+        origin = caller()
+        check_store(store, "add_read_only_state_store")
+        check_supplier(supplier, processor, origin)
+        check_topic(topic, origin)
+        if store.kind not in ("key_value", "timestamped_key_value") or store.max_entries or store.ttl_ms:
+            raise InvalidArgumentError(
+                f"a read-only store is a plain key-value store, since its topic is its changelog, got `{store.name}` "
+                f"of kind `{store.kind}`",
+                node=processor,
+                origin=origin,
+            )
+        self.add_source(source, topic, key=key, value=value, timestamp_extractor=timestamp_extractor)
+        self.add_node(ProcessorNode(processor, Process(supplier), (source,), origin=origin))
+        filled = replace(
+            store, logging=True, log_config=(), changelog_topic=topic, filled_by=processor, origin=origin
+        )
+        return self.add_store(filled, (processor,), origin)
 
     def add_global_store(
         self,
