@@ -204,6 +204,8 @@ assert_type(
 )
 assert_type(BufferConfig.unbounded().with_max_records(9).with_logging_disabled(), StrictBufferConfig)
 assert_type(BufferConfig.max_bytes(9).with_max_records(9), EagerBufferConfig)
+versions = builder.table("versions", value=Point, store=Materialized("versions", history_retention=minute))
+assert_type(orders.join(versions, join=lambda order, point: point.x, grace=minute), KStream[str, int])
 amounts = builder.table("amounts", value=float)
 assert_type(users.join(amounts, join=lambda point, amount: point.x * amount), KTable[str, float])
 assert_type(
