@@ -33,7 +33,14 @@ from headrace.suppressed import BufferConfig, Suppressed
 from headrace.topology.stores import StoreSpec, custom_store, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
 from headrace.topology.versioned import versioned_key_value_store
-from headrace.windows import EmitStrategy, JoinWindows, SessionWindows, SlidingWindows, TimeWindows
+from headrace.windows import (
+    EmitStrategy,
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+)
 
 if TYPE_CHECKING:
     from headrace.app import Streams
@@ -77,6 +84,7 @@ __all__ = [
     "TimeWindowedKStream",
     "TimeWindows",
     "Topology",
+    "UnlimitedWindows",
     "ValueTransformer",
     "Windowed",
     "custom_store",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from headrace.errors import InvalidArgumentError, InvalidDurationError
 from headrace.origin import caller
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_END_OF_TIME = 2**63 - 1
+"""As Kafka Streams has it: the greatest long."""
 
 
 def milliseconds(duration: timedelta, what: str, *, positive: bool = True) -> int:
@@ -103,6 +107,42 @@ class TimeWindows:
     def retention_ms(self) -> int:
         """How long a window must be kept: its size and its grace."""
         return self.size_ms + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class UnlimitedWindows(TimeWindows):
+    """One window that never ends: from `start` (by default the epoch) for ever. Earlier records are in no window.
+
+    Unlike an aggregate without windows it counts null values, and its keys say where it began.
+
+    >>> UnlimitedWindows().starts(61_000)
+    [0]
+    >>> UnlimitedWindows(start=datetime(2030, 1, 1, tzinfo=timezone.utc)).starts(61_000)
+    []
+    """
+
+    start_ms: int
+
+    def __init__(self, *, start: datetime | None = None) -> None:
+        if start is not None and (not isinstance(start, datetime) or start.tzinfo is None):
+            raise InvalidArgumentError(
+                f"`start` takes a datetime with a time zone, got {start!r}: write datetime(…, tzinfo=timezone.utc)",
+                origin=caller(),
+            )
+        start_ms = 0 if start is None else (start - _EPOCH) // timedelta(milliseconds=1)
+        if start_ms < 0:
+            raise InvalidArgumentError(
+                f"`start` must not be before 1970, got {start}: there are no records of such a time",
+                origin=caller(),
+            )
+        object.__setattr__(self, "start_ms", start_ms)
+        object.__setattr__(self, "size_ms", _END_OF_TIME - start_ms)
+        object.__setattr__(self, "advance_ms", 1)
+        object.__setattr__(self, "grace_ms", 0)
+
+    def starts(self, timestamp: int) -> list[int]:
+        """The start of the window, if it holds the timestamp."""
+        return [self.start_ms] if timestamp >= self.start_ms else []
 
 
 @dataclass(frozen=True, slots=True, init=False)

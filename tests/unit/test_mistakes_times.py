@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from headrace import (
     SlidingWindows,
     StreamsBuilder,
     TimeWindows,
+    UnlimitedWindows,
     session_store,
     window_store,
 )
@@ -103,6 +104,22 @@ def a_negative_gap() -> None:
 )
 def a_number_for_a_difference() -> None:
     SlidingWindows(difference=3)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`start` takes a datetime with a time zone, got 100: write datetime(…, tzinfo=timezone.utc)",
+)
+def a_number_for_the_start_of_an_unlimited_window() -> None:
+    UnlimitedWindows(start=100)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`start` must not be before 1970, got 1969-12-31 00:00:00+00:00: there are no records of such a time",
+)
+def an_unlimited_window_before_all_time() -> None:
+    UnlimitedWindows(start=datetime(1969, 12, 31, tzinfo=UTC))  # here
 
 
 @mistake(

@@ -66,7 +66,8 @@ def changelog_config(spec: StoreSpec) -> dict[str, str]:
     """Compacted; windows are dropped, too, some time after their retention, and versions stay as long as they count."""
     config = {"cleanup.policy": "compact"}
     if spec.kind in ("window", "timestamped_window", "session"):
-        config = {"cleanup.policy": "compact,delete", "retention.ms": str(spec.retention_ms + DAY_MS)}
+        retention_ms = min(spec.retention_ms + DAY_MS, MAX_TIME)
+        config = {"cleanup.policy": "compact,delete", "retention.ms": str(retention_ms)}
     if spec.kind == "versioned":
         # A put out of order must not win over the latest one by compaction before the history is over.
         config["min.compaction.lag.ms"] = str(min(spec.retention_ms + DAY_MS, MAX_TIME))
