@@ -207,6 +207,22 @@ class TopicLogContract:
             start = end
         publisher.close()
 
+    def test_records_that_nobody_needs_any_more_can_be_deleted(self, log: TopicLog, name: str) -> None:
+        topic = f"{name}-read-once"
+        log.create_topic(topic, 2)
+        first, other = TopicPartition(topic, 0), TopicPartition(topic, 1)
+        for number in range(3):
+            records = some(topic, 5, 5 * number)
+            records.partitions = 0
+            log.append([records])
+        log.delete_records({first: 10, other: 0})
+        assert log.earliest([first, other]) == {first: 10, other: 0}
+        assert log.latest([first, other]) == {first: 15, other: 0}
+        seen = [value for chunk in log.read({first: (10, 15)}) for value in chunk.values]
+        assert seen == [b"v%d" % i for i in range(10, 15)]
+        log.delete_records({first: 15})
+        assert log.earliest([first]) == log.latest([first]) == {first: 15}
+
     def test_the_next_publisher_finds_the_last_commit(self, log: TopicLog, name: str) -> None:
         for number in range(3):
             publisher = log.publisher(name)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
+from headrace.log.base import TopicPartition
 from headrace.topology.topology import Topology
 from tests.spark import loop_topologies
 from tests.spark.harness import Application, Part, by_key, flat, partition, reference
@@ -34,13 +35,22 @@ def rows(records: Iterable[Rec]) -> dict[bytes | None, bytes]:
 )
 @pytest.mark.parametrize("limit", [100_000, 9], ids=["whole-batches", "small-batches"])
 def test_foreign_key_joins_end_with_the_rows_of_the_driver(
-    topology: Topology, inputs: list[Part], limit: int, application: Callable[..., Application]
+    topology: Topology,
+    inputs: list[Part],
+    limit: int,
+    application: Callable[..., Application],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also over a restart, and when a batch may take only a few records."""
+    """Also over a restart, when a batch may take only a few records, and what was read is deleted at once."""
+    monkeypatch.setattr("headrace.app.purging.EVERY", 0.0)
     app = application(topology, max_batch_records=limit, topics={"left": 3, "right": 2})
     app.run(inputs[:2]).run(inputs[2:])
     expected = reference(topology, inputs)
     assert len(expected.outputs) >= 2
+    internal = [topic for topic in app.log.topics() if topic.endswith("-topic")]
+    places = [TopicPartition(topic, p) for topic in internal for p in range(app.log.topics()[topic])]
+    assert app.log.earliest(places) == app.log.latest(places)
+    assert any(app.log.latest(places).values())
     for topic, records in expected.outputs.items():
         found = app.read(topic)
         assert rows(flat(found)) == rows(records), topic

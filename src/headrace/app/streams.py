@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from headrace.app.beginning import base_commit
 from headrace.app.metrics import Metrics
+from headrace.app.purging import Purger
 from headrace.app.reading import StoreReaders
 from headrace.app.states import State
 from headrace.app.topics import prepare_topics
@@ -100,6 +101,7 @@ class Streams:
         self._monitor: threading.Thread | None = None
         self._spark: Session | None = None
         self._reached: dict[str, list[int]] = {}
+        self._purger: Purger | None = None
         self._sent_to_itself = False
         """Whether something went back to an earlier stage: the next batch reads it."""
         """How far each topic has been read, as of the commit that the stores show."""
@@ -240,6 +242,7 @@ class Streams:
         )
         self._readers = StoreReaders(self.topology, self._layout, config)
         committer = Committer(self._publisher, base, self._layout)
+        self._purger = Purger(self._log, self._layout)
         self._query = SparkQuery(spark, shipment, committer, self._layout.stages, self._committed)
         self._query.start()
 
@@ -253,6 +256,8 @@ class Streams:
             for position, end in zip(batch.commit.positions[topic], batch.commit.ends[topic], strict=True)
         )
         self.metrics.add(batch)
+        assert self._purger is not None
+        self._purger.after(batch.commit)
         if self._state is State.REBALANCING:
             self._become(State.RUNNING)
         for listener in self._batch_listeners:

@@ -107,6 +107,10 @@ class TopicLog(Protocol):
 
     def delete_topic(self, name: str) -> None: ...
 
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        """Forget the records below these offsets; some of them may stay for a while."""
+        ...
+
     def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]: ...
 
     def latest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:

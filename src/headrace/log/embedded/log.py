@@ -67,6 +67,10 @@ class EmbeddedLog:
         """Remove a topic and its records."""
         maintenance.delete_topic(self._environment, name)
 
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        """Forget the records below these offsets; some of them may stay for a while."""
+        maintenance.delete_records(self._environment, before)
+
     def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The first offset of each partition."""
         with self._environment.env.begin() as txn:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from headrace.log.base import TopicPartition
 from headrace.log.embedded import catalog
-from headrace.log.embedded.catalog import Topic
+from headrace.log.embedded.catalog import PartitionState, Topic
 from headrace.log.embedded.compaction import compact, tidy
-from headrace.log.embedded.entries import parse_head, parse_key
+from headrace.log.embedded.entries import Head, parse_head, parse_key
 from headrace.log.embedded.environment import Environment
 
 _DELETES_PER_TRANSACTION = 1_000
@@ -69,6 +70,33 @@ def _expire(environment: Environment, topic: Topic, partition: int, now: int) ->
     Kafka goes by the clock alone, and so loses replayed history at once; here the newest `retention.ms` of a
     partition's own time always stay.
     """
+    retention = topic.number("retention.ms")
+
+    def is_old(state: PartitionState, head: Head, end: int) -> bool:
+        return head.max_timestamp < min(now, state.max_timestamp) - retention
+
+    return _drop_first(environment, topic, partition, is_old)
+
+
+def delete_records(environment: Environment, before: Mapping[TopicPartition, int]) -> None:
+    """Delete whole entries that end at or below the given offsets; the rest of an entry goes with it, later."""
+    for place, offset in before.items():
+        with environment.read() as txn:
+            topic = catalog.find(txn, environment, place.topic)
+
+        def is_done(state: PartitionState, head: Head, end: int, offset: int = offset) -> bool:
+            return end <= offset
+
+        _drop_first(environment, topic, place.partition, is_done)
+
+
+def _drop_first(
+    environment: Environment,
+    topic: Topic,
+    partition: int,
+    is_old: Callable[[PartitionState, Head, int], bool],
+) -> int:
+    """Delete entries from the first on while `is_old(state, entry, its end)`; how many records that were."""
     dropped = 0
     more = True
     while more:
@@ -77,7 +105,6 @@ def _expire(environment: Environment, topic: Topic, partition: int, now: int) ->
             if txn.get(topic.name.encode(), db=environment.topics) is None:
                 return dropped
             state = catalog.state(txn, environment, topic, partition)
-            limit = min(now, state.max_timestamp) - topic.number("retention.ms")
             before = state.earliest
             with txn.cursor(db=environment.entries) as cursor:
                 found = cursor.set_range(catalog.state_key(topic.id, partition))
@@ -85,10 +112,11 @@ def _expire(environment: Environment, topic: Topic, partition: int, now: int) ->
                     if not found or parse_key(cursor.key())[:2] != (topic.id, partition):
                         break
                     head = parse_head(cursor.value())
-                    if head.max_timestamp >= limit:
+                    end = parse_key(cursor.key())[2] + head.last_delta + 1
+                    if not is_old(state, head, end):
                         break
                     dropped += head.count
-                    state.earliest = parse_key(cursor.key())[2] + head.last_delta + 1
+                    state.earliest = end
                     cursor.delete()
                     found = bool(cursor.key())
                 else:

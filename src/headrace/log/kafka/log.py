@@ -50,6 +50,10 @@ class KafkaLog:
         """Remove a topic and its records."""
         topics.delete(self._connection, name)
 
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
+        """Forget the records below these offsets."""
+        topics.delete_records(self._connection, before)
+
     def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The first offset of each partition."""
         return self._connection.offsets(dict.fromkeys(partitions, EARLIEST))

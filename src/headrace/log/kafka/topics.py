@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ConfigResource,
     ConfigSource,
@@ -14,7 +15,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from headrace.errors import LogError
-from headrace.log.base import TopicDescription
+from headrace.log.base import TopicDescription, TopicPartition
 from headrace.log.kafka import settings
 from headrace.log.kafka.connection import Connection
 from headrace.log.kafka.failures import is_absent, missing, reason, translate
@@ -64,6 +65,13 @@ def delete(connection: Connection, name: str) -> None:
             raise missing(connection.config, name) from error.__cause__
         raise
     connection.wait_for_topic(name, there=False)
+
+
+def delete_records(connection: Connection, before: Mapping[TopicPartition, int]) -> None:
+    """Forget the records below these offsets."""
+    asked = [KafkaPartition(place.topic, place.partition, offset) for place, offset in before.items()]
+    for place, future in connection.admin.delete_records(asked).items() if asked else ():
+        answer(connection, {place: future}, f"deleting records of topic `{place.topic}`")
 
 
 def _code(error: LogError) -> int | None:
