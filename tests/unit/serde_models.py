@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from enum import Enum
-from typing import NamedTuple, TypedDict
+from typing import Literal, NamedTuple, TypedDict
+from uuid import UUID
 
 import msgspec
 import pydantic
@@ -62,3 +64,31 @@ class Handle:
 @dataclass
 class HoldsHandle:
     handle: Handle
+
+
+class Paid(msgspec.Struct, tag=True):
+    cents: int
+
+
+class Refused(msgspec.Struct, tag=True):
+    reason: str
+
+
+@dataclass
+class Ledger:
+    """Everything that a field may be."""
+
+    at: datetime
+    day: date
+    took: timedelta
+    price: Decimal
+    colour: Colour
+    order: Order | None
+    orders: dict[str, list[Order]]
+    id: UUID
+    pair: tuple[int, str]
+    kind: Literal["a", "b"]
+    either: int | str
+    outcome: Paid | Refused
+    raw: bytes
+    flags: set[int]

@@ -21,12 +21,15 @@ from headrace import (
     Materialized,
     Processor,
     Serde,
+    Serdes,
     SessionWindows,
     SlidingWindows,
+    StateStore,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
     Windowed,
+    custom_store,
 )
 from headrace.suppressed import EagerBufferConfig, StrictBufferConfig
 
@@ -226,3 +229,6 @@ assert_type(
     users.outer_join(amounts, join=lambda key, point, amount: (point, amount), with_key=True),
     KTable[str, tuple[Point | None, float | None]],
 )
+assert_type(builder.stream("lists", value=Serdes.list(int)), KStream[str, list[int | None]])
+assert_type(builder.stream("buffers", value=Serdes.byte_buffer()), KStream[str, memoryview])
+assert_type(builder.add_state_store(custom_store("mine", StateStore)), StreamsBuilder)

@@ -61,10 +61,11 @@ def _msgspec(kind: Any) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]
         foreign = sorted(_foreign(msgspec.inspect.type_info(kind)))
         decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(kind, dec_hook=from_plain)
     except (NameError, TypeError) as error:
+        fix = "define it and the types of its fields at the top level of a module"
+        if "unions" in str(error):
+            fix = "make them msgspec structs with `tag=True`, so that each says which it is"
         raise MissingSerdeError(
-            f"`{_name(kind)}` cannot be written as JSON: {error}; define it and the types of its fields at the "
-            "top level of a module, or pass a `Serde`",
-            origin=caller(),
+            f"`{_name(kind)}` cannot be written as JSON: {error}; {fix}, or pass a `Serde`", origin=caller()
         ) from error
     if foreign:
         raise MissingSerdeError(

@@ -61,7 +61,7 @@ def _number(name: str, writes: str, code: str) -> PrimitiveSerde[Any]:
     return PrimitiveSerde(name, writes, serialize, deserialize)
 
 
-def _write_bytes(value: bytes) -> bytes:
+def _write_bytes(value: bytes | bytearray | memoryview) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     raise TypeError(f"expected `bytes`, got {value!r} of type `{type(value).__name__}`")
@@ -105,6 +105,7 @@ def _read_void(data: bytes) -> None:
 # are not UTF-8 instead of replacing them, so that a key never changes on its way through.
 STRING: Serde[str] = PrimitiveSerde("string", "str", str.encode, cast("Callable[[bytes], str]", bytes.decode))
 BYTES: Serde[bytes] = PrimitiveSerde("bytes", "bytes", _write_bytes, bytes)
+BYTE_BUFFER: Serde[memoryview] = PrimitiveSerde("byte_buffer", "memoryview", _write_bytes, memoryview)
 LONG: Serde[int] = _number("long", "int", "q")
 INTEGER: Serde[int] = _number("integer", "int", "i")
 SHORT: Serde[int] = _number("short", "int", "h")
@@ -115,14 +116,8 @@ UUID_TEXT: Serde[UUID] = PrimitiveSerde("uuid", "UUID", _write_uuid, _read_uuid)
 VOID: Serde[None] = PrimitiveSerde("void", "None", _write_void, _read_void)
 
 
-class Serdes:
-    """Kafka's built-in formats under Kafka's names, for the places where a Python type is not precise enough.
-
-    `int` means Kafka's long and `float` its double; a topic of 4-byte integers says `value=Serdes.integer()`.
-
-    >>> Serdes.integer().serialize(1)
-    b'\\x00\\x00\\x00\\x01'
-    """
+class PlainSerdes:
+    """Kafka's built-in formats for single values, under Kafka's names."""
 
     @staticmethod
     def string() -> Serde[str]:
@@ -133,6 +128,11 @@ class Serdes:
     def bytes() -> Serde[bytes]:
         """Bytes as they are."""
         return BYTES
+
+    @staticmethod
+    def byte_buffer() -> Serde[memoryview]:
+        """Bytes as they are, read without a copy."""
+        return BYTE_BUFFER
 
     @staticmethod
     def long() -> Serde[int]:
