@@ -201,6 +201,9 @@ class JoinWindows:
     `before` and `after` change one direction: the other stream's record may be that much earlier or later than
     the first one's. One of them may be negative, as long as something is left between them.
 
+    With `idle`, a record of a left or outer join that has met nobody goes out also when no record comes any more: once
+    nothing has reached the join for so long, its time goes on with the wall clock.
+
     >>> windows = JoinWindows(timedelta(minutes=1), after=timedelta(minutes=5))
     >>> windows.before_ms, windows.after_ms
     (60000, 300000)
@@ -209,6 +212,7 @@ class JoinWindows:
     before_ms: int
     after_ms: int
     grace_ms: int
+    idle_ms: int | None
 
     def __init__(
         self,
@@ -217,6 +221,7 @@ class JoinWindows:
         before: timedelta | None = None,
         after: timedelta | None = None,
         grace: timedelta = timedelta(0),
+        idle: timedelta | None = None,
     ) -> None:
         before, after = (
             before if before is not None else difference,
@@ -236,6 +241,7 @@ class JoinWindows:
         object.__setattr__(self, "before_ms", before_ms)
         object.__setattr__(self, "after_ms", after_ms)
         object.__setattr__(self, "grace_ms", milliseconds(grace, "grace", positive=False))
+        object.__setattr__(self, "idle_ms", None if idle is None else milliseconds(idle, "idle"))
 
     @property
     def size_ms(self) -> int:

@@ -15,6 +15,7 @@ from semantics.scenarios.common import ms
 from headrace import (
     BufferConfig,
     EmitStrategy,
+    JoinWindows,
     KTable,
     Materialized,
     SessionWindows,
@@ -174,6 +175,64 @@ def test_without_idle_time_nothing_differs_from_final_results(steps: list[Pipe])
     assert everywhere(plain, steps) == everywhere(built(tumbling), steps)
 
 
+def both(left: str | None, right: str | None) -> str:
+    return f"{left}+{right}"
+
+
+def joined(kind: str, before: int = 10, after: int = 10) -> Topology:
+    builder = StreamsBuilder()
+    left, right = builder.stream("left", value=str), builder.stream("right", value=str)
+    windows = JoinWindows(before=ms(before), after=ms(after), grace=ms(GRACE), idle=ms(IDLE))
+    getattr(left, kind)(right, windows=windows, join=both).to("out", value=str)
+    return builder.build()
+
+
+sides = st.builds(
+    Pipe,
+    st.sampled_from(["left", "right"]),
+    st.sampled_from(["k1", "k2", None]),
+    st.sampled_from(["a", "b", None]),
+    st.integers(0, 100),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), [(10, 10), (0, 25), (30, -5)])
+@pytest.mark.parametrize("kind", ["left_join", "outer_join"])
+@settings(max_examples=10, deadline=None)
+@given(steps=st.lists(sides | sides | st.builds(Wait, st.integers(1, 60)), max_size=25))
+def test_joins_agree_in_all_hosts(kind: str, before: int, after: int, steps: list[Step]) -> None:
+    everywhere(joined(kind, before, after), steps)
+
+
+def meet(topology: Topology, *steps: tuple[str, int] | timedelta) -> list[str]:
+    """Records by side and timestamp; durations pass."""
+    with TopologyTestDriver(topology, initial_wall_clock_time=0) as driver:
+        for step in steps:
+            if isinstance(step, timedelta):
+                driver.advance_wall_clock_time(step)
+            else:
+                driver.input(step[0]).pipe("k", f"{step[0][0]}{step[1]}", timestamp=step[1])
+        return driver.output("out").read_values()
+
+
+def test_who_has_met_nobody_goes_out_while_nothing_comes() -> None:
+    assert meet(joined("left_join"), ("left", 50), ms(IDLE - 1)) == []
+    assert meet(joined("left_join"), ("left", 50), ms(IDLE)) == ["l50+None"]
+    assert meet(joined("outer_join"), ("right", 50), ("left", 70), ms(IDLE)) == ["None+r50", "l70+None"]
+    assert meet(joined("outer_join"), ("right", 50), ("left", 60), ms(IDLE)) == ["l60+r50"]
+    # Ten milliseconds of window, five of grace, and one more.
+    late = joined("left_join", after=100)
+    assert meet(late, ("left", 50), ms(105)) == []
+    assert meet(late, ("left", 50), ms(106)) == ["l50+None"]
+
+
+def test_who_has_gone_out_alone_is_not_met_any_more() -> None:
+    found = meet(
+        joined("outer_join"), ("left", 50), timedelta(hours=1), ("right", 52), ("right", 70), ms(IDLE)
+    )
+    assert found == ["l50+None", "None+r52", "None+r70"]
+
+
 def drive(topology: Topology, *steps: int | timedelta) -> list[Any]:
     """Numbers are timestamps of records; durations pass."""
     with TopologyTestDriver(topology, initial_wall_clock_time=0) as driver:
@@ -231,6 +290,7 @@ def test_a_silence_closes_nothing_that_nobody_has_opened() -> None:
         lambda: EmitStrategy.on_window_close(idle=timedelta(0)),
         lambda: Suppressed.until_window_closes(idle=timedelta(0)),
         lambda: Suppressed.until_time_limit(ms(1), idle=timedelta(0)),
+        lambda: JoinWindows(ms(1), idle=timedelta(0)),
     ],
 )
 def test_mistakes_are_named(mistake: Callable[[], Any]) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from headrace import (
     EmitStrategy,
+    JoinWindows,
     Materialized,
     PunctuationType,
     SessionWindows,
@@ -106,4 +107,13 @@ def idle_windows() -> Topology:
         grouped.windowed_by(tumbling).count(store="held").suppress(Suppressed.until_window_closes(idle=idle))
     )
     held.to_stream().to("held", value=int)
+    return builder.build()
+
+
+def idle_joins() -> Topology:
+    """Records that meet nobody go out by the wall clock when nothing comes any more."""
+    builder = StreamsBuilder()
+    left, right = builder.stream("left", value=str), builder.stream("right", value=str)
+    windows = JoinWindows(ms(4), grace=ms(90), idle=timedelta(seconds=2))
+    left.outer_join(right, windows=windows, join=lambda one, other: f"{one}+{other}").to("met", value=str)
     return builder.build()

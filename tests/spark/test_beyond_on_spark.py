@@ -85,12 +85,21 @@ def test_rows_run_out_by_the_wall_clock_without_any_input(application: Callable[
         assert list(app.streams.store("rows").all()) == []
 
 
-def test_windows_close_while_nothing_comes_also_after_a_restart(
-    application: Callable[..., Application],
+@pytest.mark.parametrize(
+    ("topology", "inputs", "outputs"),
+    [
+        (
+            topologies.idle_windows(),
+            parts("in", count=1, size=150, late=60, keys=20),
+            ("closed", "sessions", "held"),
+        ),
+        (topologies.idle_joins(), parts("left", "right", count=1, size=150, late=60, keys=20), ("met",)),
+    ],
+    ids=["windows", "joins"],
+)
+def test_what_is_over_goes_out_while_nothing_comes_also_after_a_restart(
+    topology: Topology, inputs: list[Part], outputs: tuple[str, ...], application: Callable[..., Application]
 ) -> None:
-    inputs = parts("in", count=1, size=150, late=60, keys=20)
-    topology = topologies.idle_windows()
-    outputs = ("closed", "sessions", "held")
     expected: dict[str, dict[int, list[Rec]]] = {topic: {} for topic in outputs}
     for number in range(4):
         mine = reference(topology, of_partition(inputs, number, 4), wait=timedelta(hours=1)).outputs

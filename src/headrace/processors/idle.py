@@ -27,11 +27,14 @@ class IdleClock:
     that records which come after a long silence are late only for windows that have been sent.
     """
 
-    def __init__(self, ctx: NodeContext, idle: int, time: Cell, closing: Closing) -> None:
+    def __init__(
+        self, ctx: NodeContext, idle: int, time: Cell, closing: Closing, *, of: str | None = None
+    ) -> None:
+        """`of` is the name under which several nodes have one time; each of them may close what is over for all."""
         self._idle, self._time, self._closing = idle, time, closing
         self._clock = ctx.task.wall_clock
-        self._wall = ctx.memory("idle-since", None)
-        self._from = ctx.memory("idle-from", -1)
+        self._wall = ctx.memory("idle-since", None, of=of)
+        self._from = ctx.memory("idle-from", -1, of=of)
         ctx.task.at_wall_clock(self)
 
     def around(self, process: Process) -> Process:

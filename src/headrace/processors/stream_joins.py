@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
+from headrace.processors.idle import IdleClock
 from headrace.processors.registry import implements
-from headrace.record import Headers
+from headrace.record import NO_HEADERS, Headers
 from headrace.serdes.joined import JoinKey
 from headrace.topology.operators import JoinBuffer, StreamStreamJoin
 
@@ -49,6 +50,9 @@ def stream_stream_join(operator: StreamStreamJoin, ctx: NodeContext) -> Process:
     time = ctx.memory("stream-time", -1, of=operator.clock)
     joiner, waiting = _sided(operator), None if operator.shared is None else _Waiting(operator, ctx, after)
     alone = _alone(joiner, ctx)
+    idle = None if waiting is None else waiting.idle_clock(ctx)
+    if waiting is not None and idle is not None:
+        fetch = waiting.open_only(fetch)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         if timestamp > time.value:
@@ -84,7 +88,7 @@ def stream_stream_join(operator: StreamStreamJoin, ctx: NodeContext) -> Process:
         else:
             waiting.add(JoinKey(timestamp, is_left, key), value, headers)
 
-    return process
+    return process if idle is None else idle.around(process)
 
 
 def _alone(joiner: Callable[[Any, Any, Any], Any], ctx: NodeContext) -> Process:
@@ -106,13 +110,14 @@ class _Waiting:
     """The records of both sides that have met nobody yet, in order of timestamp, side and key."""
 
     def __init__(self, operator: StreamStreamJoin, ctx: NodeContext, after: int) -> None:
-        self._store = ctx.store(operator.shared or "")
+        self._operator, self._store = operator, ctx.store(operator.shared or "")
         self._join = _keyed(operator)
         self._grace = operator.windows.grace_ms
         self._after = after
         self._window = {True: operator.windows.after_ms, False: operator.windows.before_ms}
         self._time = ctx.memory("stream-time", -1, of=operator.clock)
         self._oldest = ctx.memory("oldest", NEVER, of=operator.clock)
+        self._closed = ctx.memory("idle-closed", -1, of=operator.clock)
         self._forward, self._failed, self._moment = ctx.forward, ctx.failed, ctx.task.moment
 
     def add(self, key: JoinKey, value: Any, headers: Headers) -> None:
@@ -124,6 +129,38 @@ class _Waiting:
             self._store.put_raw(raw, [*(self._store.get_raw(raw) or ()), (key.is_left, value)])
         except Exception as error:
             self._failed(error, key.timestamp, headers)
+
+    def idle_clock(self, ctx: NodeContext) -> IdleClock | None:
+        """What lets the time of both sides go on while nothing comes, if that is wanted."""
+        idle = self._operator.windows.idle_ms
+        if idle is None:
+            return None
+        return IdleClock(ctx, idle, self._time, self, of=self._operator.clock)
+
+    def open_only(self, fetch: Callable[..., Any]) -> Callable[..., Any]:
+        """Only what can still be met of the other side: not what has gone out alone while nothing came."""
+        length = self._window[not self._operator.is_left] + self._grace
+
+        def still_open(key: Any, first: int, last: int) -> list[tuple[int, Any]]:
+            return [found for found in fetch(key, first, last) if found[0] + length >= self._closed.value]
+
+        return still_open
+
+    def next_close(self) -> int | None:
+        """The join's time at which the next record goes out that has met nobody."""
+        if self._oldest.value == NEVER:
+            return None
+        shortest, found = min(self._window.values()), NEVER
+        for waiting, _ in self._store.all():
+            if waiting.timestamp + shortest >= found:
+                break
+            found = min(found, waiting.timestamp + self._window[waiting.is_left])
+        return None if found == NEVER else found + self._grace + 1
+
+    def close(self, time: int) -> None:
+        """Send on what is over by now, without any record."""
+        self._closed.value = time
+        self._release(time, NO_HEADERS)
 
     def forget(self, key: JoinKey) -> None:
         """These records have met somebody."""
@@ -138,6 +175,9 @@ class _Waiting:
         """
         if self._oldest.value + self._after + self._grace >= self._time.value:
             return True
+        return self._release(timestamp, headers)
+
+    def _release(self, timestamp: int, headers: Headers) -> bool:
         self._oldest.value = NEVER
         is_open = {True: False, False: False}
         sent: JoinKey | None = None
