@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from headrace import StreamsBuilder, Topology
+from headrace import Materialized, StreamsBuilder, Topology
 
 
 @dataclass
@@ -67,4 +69,24 @@ def joins() -> Topology:
     third = builder.table("third", value=str).filter(lambda key, value: number(value) % 2 == 0)
     outer.left_join(third, join=both, value=str, store="chain").to_stream().to("chain")
     builder.stream("stream", value=str).left_join(outer, join=both, value=str).to("looked-up")
+    return builder.build()
+
+
+def history(name: str, milliseconds: int) -> Materialized[str, Any]:
+    """A versioned store."""
+    return Materialized(name, history_retention=timedelta(milliseconds=milliseconds))
+
+
+def versioned() -> Topology:
+    """No repartition: a partition's time moves by its own records only."""
+    builder = StreamsBuilder()
+    prices = builder.table("prices", value=str, store=history("prices", 60))
+    orders = builder.stream("orders", value=str)
+    orders.left_join(prices, join=both, value=str).to("bills")
+    orders.left_join(prices.map_values(str.upper, value=str), join=both, value=str).to("loud")
+    prices.to_stream().to("all")
+    names = builder.table("names", value=str, store="names")
+    prices.left_join(names, join=both, value=str, store=history("named", 40)).to_stream().to("named")
+    counts = orders.group_by_key().count(store=history("counts", 50))
+    counts.filter(lambda key, count: count % 2 == 0).to_stream().to("even", value=int)
     return builder.build()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pytest
 
 from headrace.topology.topology import Topology
 from tests.spark import table_topologies
 from tests.spark.harness import Application, Part, Rec, by_key, flat, partition, reference
-from tests.spark.harness.inputs import parts
+from tests.spark.harness.inputs import of_partition, parts
 
 PARTITIONS = 4
 
@@ -65,3 +67,37 @@ def rows(records: Iterable[Rec]) -> dict[bytes | None, bytes]:
     """What a table holds that is read from a topic. Of a row that came and went in one batch nobody heard."""
     last = {record.key: record.value for record in records}
     return {key: value for key, value in last.items() if value is not None}
+
+
+def versions(store: Callable[[str], Any], keys: Sequence[str]) -> dict[Any, Any]:
+    """What is known of the keys, now and at some times."""
+    return {
+        (name, key, time): store(name).get(key, time)
+        for name in ("prices", "named", "counts")
+        for key in keys
+        for time in (None, *range(300, 480, 7))
+    }
+
+
+def test_versioned_tables_are_what_they_are_in_the_driver(application: Callable[..., Application]) -> None:
+    """Also after a restart that finds no stores on disk, and for questions as of a time."""
+    topology = table_topologies.versioned()
+    inputs = with_tombstones(parts("prices", "orders", "names", late=80, keys=6))
+    app = application(topology)
+    app.start()
+    app.feed(*inputs[:2])
+    app.stop()
+    shutil.rmtree(app.config.state_path)
+    app.batches.clear()
+    streams = app.start()
+    app.feed(*inputs[2:])
+    assert "rebuilt" in app.recoveries()
+    for number in range(PARTITIONS):
+        own = of_partition(inputs, number, PARTITIONS)
+        keys = sorted({record.key.decode() for part in own for rows in part.values() for record in rows})
+        expected = reference(topology, own, ask=lambda driver, keys=keys: versions(driver.store, keys))
+        for topic, records in expected.outputs.items():
+            assert app.read(topic)[number] == records, f"{topic}, partition {number}"
+        assert versions(streams.store, keys) == expected.answer
+        assert not keys or any(expected.answer.values())
+    app.stop()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,13 +13,14 @@ from state_cases import no_changelog
 
 from headrace.record import Windowed
 from headrace.serdes import serde_for
-from headrace.state import MemoryBackend, memory_store, open_store
+from headrace.state import MemoryBackend, VersionedRecord, memory_store, open_store
 from headrace.state.local import Accepted, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
 
 TEXT, NUMBER = serde_for(str), serde_for(int)
 WINDOWS = StoreSpec("windows", "window", TEXT, NUMBER, retention_ms=120_000, window_size_ms=1_000)
 SESSIONS = StoreSpec("sessions", "session", TEXT, NUMBER, retention_ms=120_000)
+VERSIONS = StoreSpec("versions", "versioned", TEXT, NUMBER, retention_ms=120_000, segment_interval_ms=60_000)
 
 
 def put_window(store: Any, key: str, time: int) -> None:
@@ -28,6 +31,13 @@ def put_session(store: Any, key: str, time: int) -> None:
     store.put(Windowed(key, time, time), time)
 
 
+def put_version(store: Any, key: str, time: int) -> None:
+    store.put(key, time, time)
+
+
+ALL = pytest.mark.parametrize(
+    ("spec", "put"), [(WINDOWS, put_window), (SESSIONS, put_session), (VERSIONS, put_version)]
+)
 BOTH = pytest.mark.parametrize(("spec", "put"), [(WINDOWS, put_window), (SESSIONS, put_session)])
 
 
@@ -172,3 +182,61 @@ def test_a_key_that_is_part_of_another_is_not_mixed_up_with_it() -> None:
         sessions.put(Windowed(key, 0, 0), number)
         assert list(store.fetch(key, 0, 10)) == [(0, number)]
         assert [value for _, value in sessions.fetch(key)] == [number]
+
+
+def rounds(count: int) -> Iterator[list[tuple[str, int]]]:
+    """Keys and times, out of order within half a minute: each round is forty seconds later than the one before."""
+    random = Random(1)
+    for number in range(count):
+        yield [
+            (f"key-{random.randrange(50)}", number * 40_000 + random.randrange(30_000)) for _ in range(400)
+        ]
+
+
+@pytest.mark.parametrize("persistent", [True, False], ids=["segments", "by-time"])
+@ALL
+def test_a_store_in_memory_does_not_grow_for_ever(
+    spec: StoreSpec, put: Callable[[Any, str, int], None], persistent: bool
+) -> None:
+    backend = MemoryBackend()
+    store = open_store(replace(spec, persistent=persistent), backend, key=TEXT, value=NUMBER)
+    sizes = []
+    for records in rounds(60):
+        for key, time in records:
+            put(store, key, time)
+        sizes.append(backend.count())
+    assert max(sizes) < 400 * 6, "no more than the retention, a segment and what is under way"
+    assert max(sizes[30:]) <= max(sizes[:30]) + 40, "keys meet the same millisecond now and then"
+
+
+@ALL
+def test_a_store_on_disk_does_not_grow_for_ever(
+    tmp_path: Path, spec: StoreSpec, put: Callable[[Any, str, int], None]
+) -> None:
+    disk = Disk(tmp_path, spec)
+    entries, sizes = [], []
+    for records in rounds(60):
+        for key, time in records:
+            put(disk.store, key, time)
+        disk.commit()
+        entries.append(disk.on_disk())
+        sizes.append((tmp_path / "data.mdb").stat().st_size)
+    assert max(entries) < 400 * 7, "the last commit's may have to come back"
+    assert max(entries[30:]) <= max(entries[:30]) + 40
+    assert sizes[-1] < 1.3 * sizes[20], "the room of what has expired is used again"
+    disk.state.close()
+
+
+def test_a_key_keeps_its_latest_version_when_its_history_is_gone(tmp_path: Path) -> None:
+    disk = Disk(tmp_path, VERSIONS)
+    for time in (1_000, 2_000, 3_000):
+        disk.store.put("a", time, time)
+    disk.commit()
+    for time in (500_000, 500_001, 500_002):
+        disk.store.put("b", time, time)
+        disk.commit()
+    assert disk.on_disk() == 4, "one version of the one key, three of the other"
+    assert disk.store.get("a") == VersionedRecord(3_000, 3_000)
+    assert disk.store.get("a", 3_000) == VersionedRecord(3_000, 3_000), "the latest is known for all its time"
+    assert disk.store.get("a", 2_999) is None
+    disk.state.close()

@@ -204,3 +204,34 @@ def test_every_put_is_in_the_changelog_with_its_own_time() -> None:
         assert [(r.value, r.timestamp) for r in log.read_records()] == [
             ("x", 100_000), ("y", 50_000), ("late", 1), (None, 100_001),
         ]  # fmt: skip
+
+
+class Keep(Processor[str, int, None, None]):
+    def process(self, record: Record[str, int]) -> None:
+        self.context.get_state_store("prices").put(record.key, record.value, record.timestamp)
+
+
+class Pay(Processor[str, int, str, int]):
+    def process(self, record: Record[str, int]) -> None:
+        prices = self.context.get_state_store("prices")
+        with pytest.raises(StoreError, match="`put` is refused"):
+            prices.put("a", 0, 0)
+        price = prices.get(record.key, record.timestamp)
+        self.context.forward(record.with_value(record.value * price.value))
+
+
+def test_a_global_store_of_a_processor_may_be_versioned() -> None:
+    prices = versioned_key_value_store("prices", history_retention=MINUTE, key=str, value=int, logging=False)
+    topology = Topology()
+    topology.add_global_store(
+        prices, "prices", source="prices-in", processor="keep", supplier=Keep, key=str, value=int
+    )
+    topology.add_source("in", "orders", key=str, value=int)
+    topology.add_processor("pay", Pay, "in")
+    topology.add_sink("out", "bills", "pay", key=str, value=int)
+    with TopologyTestDriver(topology) as driver:
+        for price, time in ((3, 100), (5, 200)):
+            driver.input("prices").pipe("a", price, timestamp=time)
+        for time in (150, 250):
+            driver.input("orders").pipe("a", 10, timestamp=time)
+        assert driver.output("bills").read_values() == [30, 50]

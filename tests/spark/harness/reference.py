@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -20,6 +20,8 @@ class Reference:
 
     outputs: dict[str, list[Rec]] = field(default_factory=dict)
     stores: dict[str, list[tuple[Any, Any]]] = field(default_factory=dict)
+    answer: Any = None
+    """What `ask` was told in the end."""
 
     def values(self, topic: str) -> list[bytes | None]:
         return [record.value for record in self.outputs.get(topic, [])]
@@ -31,6 +33,7 @@ def reference(
     *,
     stores: Sequence[str] = (),
     wait: timedelta = timedelta(0),
+    ask: Callable[[TopologyTestDriver], Any] = lambda driver: None,
     **settings: Any,
 ) -> Reference:
     """Pipe the parts through the test driver, each in the order in which a task takes records of several topics; then
@@ -55,6 +58,7 @@ def reference(
             # Sessions are only asked for by keys, as in Kafka Streams.
             rows = store.all() if hasattr(store, "all") else store.fetch_range(None, None)
             found.stores[name] = list(rows)
+        found.answer = ask(driver)
     return found
 
 
