@@ -23,6 +23,7 @@ from headrace.app.topics import changelog_config
 from headrace.errors import InvalidArgumentError, StoreError
 from headrace.state import VersionedRecord
 from headrace.testing import TopologyTestDriver
+from headrace.topology import compare
 from headrace.topology.operators import TableFilter, TableGroupBy, TableTableJoin
 
 MINUTE = timedelta(minutes=1)
@@ -235,3 +236,13 @@ def test_a_global_store_of_a_processor_may_be_versioned() -> None:
         for time in (150, 250):
             driver.input("orders").pipe("a", 10, timestamp=time)
         assert driver.output("bills").read_values() == [30, 50]
+
+
+def test_a_longer_history_needs_a_changelog_that_is_compacted_later() -> None:
+    def table(minutes: int) -> Topology:
+        builder = StreamsBuilder()
+        builder.table("t", value=int, store=Materialized("t", history_retention=timedelta(minutes=minutes)))
+        return builder.build()
+
+    changes = [change for change in compare(table(1), table(2)).changes if change.subject == "store `t`"]
+    assert "set `min.compaction.lag.ms` of `<application-id>-t-changelog`" in str(changes[0].fix)

@@ -159,11 +159,12 @@ def _windows(one: Store, other: Store) -> Iterator[Change]:
             origin=origin,
         )
     elif is_ > was:
+        setting = "min.compaction.lag.ms" if other.data["kind"] == "versioned" else "retention.ms"
         yield Change(
             Level.MOVES,
             subject,
             f"keeps its rows for {is_} ms instead of {was}: its changelog still forgets after the shorter time",
-            f"set `retention.ms` of `<application-id>-{other.name}-changelog` to that and a day more",
+            f"set `{setting}` of `<application-id>-{other.name}-changelog` to that and a day more",
             origin,
         )
 
