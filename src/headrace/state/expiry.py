@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from headrace.state.backend import Backend, Entry, Marks, ReadBackend
 from headrace.state.base import Changelog
+from headrace.state.front import Front
 
 _INDEX: Final = b"I"
 _ROW: Final = b"R"
@@ -69,11 +70,12 @@ class ReadRows:
 class ExpiringRows(ReadRows):
     """Rows, each with its timestamp in front, and their index."""
 
-    __slots__ = ("_backend", "earliest")
+    __slots__ = ("_backend", "_front", "earliest")
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
         self._backend = backend
+        self._front = Front(backend, _INDEX, _ROW)
         self.earliest = UNKNOWN
         """No entry of the index is before this time."""
 
@@ -83,16 +85,14 @@ class ExpiringRows(ReadRows):
         (entry,) = _time.unpack_from(stamped)
         old = backend.get(_ROW + key)
         if old is None:
-            backend.put(_place(entry, key), b"")
+            self._enter(entry, key)
         else:
             (before,) = _time.unpack_from(old)
             if entry < before:
                 backend.delete(_place(before, key))
-                backend.put(_place(entry, key), b"")
+                self._enter(entry, key)
             else:
                 entry = before
-        if entry < self.earliest:
-            self.earliest = entry
         backend.put(_ROW + key, _time.pack(entry) + stamped)
 
     def put_many(self, entries: Iterable[Entry]) -> None:
@@ -114,23 +114,42 @@ class ExpiringRows(ReadRows):
     def take(self, before: int) -> list[tuple[int, bytes, bytes]]:
         """Remove the rows whose timestamp is lower, and return them by (timestamp, key): with what they held."""
         backend, taken = self._backend, []
-        low = _INDEX if self.earliest == UNKNOWN else _place(self.earliest, b"")
-        for place, _ in list(backend.range(low, _place(before, b""))):
+        limit = _place(before, b"")
+        while (place := self._first()) is not None and place < limit:
             key = place[9:]
             row = backend.get(_ROW + key)
             assert row is not None
+            self._front.pop()
             backend.delete(place)
             (timestamp,) = _time.unpack_from(row, 8)
             if timestamp < before:
                 backend.delete(_ROW + key)
                 taken.append((timestamp, key, row[8:]))
             else:
-                backend.put(_place(timestamp, key), b"")
+                self._enter(timestamp, key)
                 backend.put(_ROW + key, _time.pack(timestamp) + row[8:])
-        first = backend.first(_place(before, b""), _ROW)
-        self.earliest = NEVER if first is None else _order.unpack_from(first, 1)[0] - _ZERO
+        self.earliest = NEVER if place is None else _order.unpack_from(place, 1)[0] - _ZERO
         taken.sort()
         return taken
+
+    def forget(self) -> None:
+        """The backend went back to an earlier state: look again."""
+        self._front.forget()
+        self.earliest = UNKNOWN
+
+    def _enter(self, time: int, key: bytes) -> None:
+        place = _place(time, key)
+        self._backend.put(place, b"")
+        self._front.add(place)
+        if time < self.earliest:
+            self.earliest = time
+
+    def _first(self) -> bytes | None:
+        """The first entry of the index. Of a row that was deleted, or got an earlier place, the front knows nothing."""
+        front, get = self._front, self._backend.get
+        while (place := front.first()) is not None and get(place) is None:
+            front.pop()
+        return place
 
 
 def _place(time: int, key: bytes) -> bytes:
@@ -181,4 +200,4 @@ class Expiry:
 
     def forget(self) -> None:
         """The store has gone back to an earlier state: look again."""
-        self._rows.earliest = UNKNOWN
+        self._rows.forget()
