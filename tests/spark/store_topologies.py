@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from headrace import (
+    Materialized,
     Processor,
     ProcessorContext,
     Record,
@@ -17,6 +19,7 @@ from headrace import (
     Topology,
     custom_store,
     key_value_store,
+    window_store,
 )
 from tests.spark.topologies import number
 
@@ -194,3 +197,24 @@ def builders_global_store() -> Topology:
     builder.add_global_store(key_value_store("names", value=str, logging=False), "table", Keep, value=str)
     builder.stream("in", value=str).process(Ask, value=str).to("asked")
     return builder.build()
+
+
+def limited() -> Topology:
+    """A table of few rows, and a window store in memory that is read in the order of time."""
+    builder = StreamsBuilder()
+    words = builder.stream("in", value=str)
+    few = Materialized[str, int]("few", max_entries=3)
+    words.group_by_key().count(store=few).to_stream().to("counted", value=int)
+    recent = window_store(
+        "recent", size=timedelta(milliseconds=10), retention=timedelta(minutes=5), value=str, persistent=False
+    )
+    words.process(Recent, stores=[recent], value=str).to("recent")
+    return builder.build()
+
+
+class Recent(Processor[str, str, str, str]):
+    def process(self, record: Record[str, str]) -> None:
+        recent, at = self.context.get_state_store("recent"), record.timestamp // 10 * 10
+        recent.put(record.key, record.value, at)
+        found = recent.fetch_all(max(0, at - 100), at)
+        self.context.forward(record.with_value(" ".join(f"{w.start}/{w.key}/{value}" for w, value in found)))

@@ -128,3 +128,20 @@ def test_a_builders_global_store(application: Callable[..., Application]) -> Non
         app.feed({"in": [encoded("a", "x", 5), encoded("b", "y", 6), encoded("c", "z", 7)]})
     values = [record.value for record in sorted(flat(app.read("asked")), key=lambda r: r.timestamp)]
     assert values == [b"x apple", b"y banana", b"z None"]
+
+
+def test_limited_stores_and_stores_in_memory_are_rebuilt_as_they_were(
+    application: Callable[..., Application],
+) -> None:
+    inputs = parts("in", count=5, keys=20)
+    app = application(store_topologies.limited()).run(inputs[:3])
+    shutil.rmtree(app.config.state_path)
+    kill_workers(os.getpid())
+    app.start()
+    app.feed(*inputs[3:])
+    assert app.streams is not None
+    few, recent = dict(app.streams.store("few").all()), list(app.streams.store("recent").all())
+    app.stop()
+    assert_partitions_equal(app, inputs, "counted", "recent")
+    assert len(few) == 4 * 3
+    assert recent

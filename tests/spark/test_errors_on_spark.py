@@ -17,12 +17,14 @@ from headrace.app import State
 from headrace.errors import (
     AlreadyRunningError,
     CallbackError,
+    CopartitionError,
     DeserializationError,
     HeadraceError,
     JavaNotFoundError,
     MissingSerdeError,
     MissingTopicError,
     StoreError,
+    TopicConflictError,
 )
 from headrace.log.embedded import EmbeddedLog
 from headrace.spark.java import find_java
@@ -229,3 +231,30 @@ def test_the_command_line_prints_one_message_and_no_stack_trace(
     assert f"{app}:5" in said
     assert ("Traceback" in said) is bool(options)
     assert ("at org.apache.spark" in said) is bool(options)
+
+
+def test_joined_topics_of_different_sizes_are_refused_at_the_start(application: Make) -> None:
+    builder = StreamsBuilder()
+    left = builder.stream("left", value=str)
+    left.join(builder.table("right", value=str), join=lambda a, b: a + b).to("out", value=str)
+    app = application(builder.build(), topics={"left": 2, "right": 3})
+    with pytest.raises(CopartitionError) as caught:
+        app.start()
+    assert caught.value.message == (
+        "joined topics must have the same number of partitions: `left` has 2, `right` has 3; "
+        "create them alike, or call `repartition` on one side"
+    )
+    assert caught.value.origin is not None
+    assert caught.value.origin.file == __file__
+
+
+def test_an_internal_topic_is_refused_at_the_start(application: Make) -> None:
+    builder = StreamsBuilder()
+    stream = builder.stream("in", value=str)
+    stream.group_by_key().count(store="c")
+    stream.to("app-c-changelog")
+    app = application(builder.build())
+    with pytest.raises(
+        TopicConflictError, match="the topic `app-c-changelog` is an internal one of application `app`"
+    ):
+        app.start()

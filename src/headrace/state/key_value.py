@@ -141,7 +141,7 @@ class ReadOnlyKeyValueStore(StateStore[K], Generic[K, V]):
     def _scan(self, low: bytes | None, high: bytes | None, reverse: bool) -> Iterator[tuple[K, V]]:
         key_from, decode = self._key_from, self._decode
         usable, rows = self._is_usable, self._backend.range(low, high, reverse)
-        return ((key_from(key), decode(raw)) for key, raw in rows if usable())
+        return ((key_from(key), decode(raw)) for key, raw in rows if self.is_open or usable())
 
 
 class _WritableKeyValueStore(ReadOnlyKeyValueStore[K, V]):

@@ -87,7 +87,7 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
             for raw, value in entries
             if len(raw) == size
             for _, start, end in (split_session_key(raw),)
-            if start <= last and end >= first and usable()
+            if start <= last and end >= first and (self.is_open or usable())
         )
 
     def find_sessions_range(
@@ -177,7 +177,8 @@ class ReadOnlySessionStore(StateStore[K], Generic[K, V]):
         key_from, decode = self._key_from, self._decode
         for raw, value in entries:
             raw_key, start, end = split_session_key(raw)
-            self._is_usable()
+            if not self.is_open:
+                self._is_usable()
             if end >= first and start <= last and low <= raw_key and (high is None or raw_key <= high):
                 yield Windowed(key_from(raw_key), start, end), decode(value)
 

@@ -142,7 +142,7 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         return (
             (split_window_key(raw)[1], decode(value))
             for raw, value in segments.scan(first, last, low, high, reverse)
-            if len(raw) == size and usable()
+            if len(raw) == size and (self.is_open or usable())
         )
 
     def _fetch_range(
@@ -166,6 +166,7 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
         key_from, decode, window_size = self._key_from, self._decode, self._size
         for raw, value in entries:
             raw_key, start, _ = split_window_key(raw)
-            self._is_usable()
+            if not self.is_open:
+                self._is_usable()
             if first <= start <= last and low <= raw_key and (high is None or raw_key <= high):
                 yield Windowed(key_from(raw_key), start, window_end(start, window_size)), decode(value)
