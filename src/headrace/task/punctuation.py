@@ -1,7 +1,8 @@
 """Punctuators: which are due, in which order, and when next (KIP-138).
 
 Stream-time punctuators are aligned to zero, so that the first record fires them; wall-clock ones are first due one
-interval after they were scheduled. An interval that was missed is not made up for.
+interval after they were scheduled. An interval that was missed is not made up for. Kafka Streams keeps them in one of
+Java's priority queues, which takes equal ones in an order of its own: see `priority`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processors.context import NodeContext
 from headrace.task.memory import Cell, Memory
+from headrace.task.priority import is_heap, pop, push
 
 NEVER = 1 << 62
 
 
 class Schedule:
-    """One punctuator; its cell holds [due, order]. A cancelled one of `init` keeps [-1, 0]."""
+    """One punctuator; its cell holds [due, place in the heap]. A cancelled one of `init` keeps [-1, 0]."""
 
-    __slots__ = ("_queue", "callback", "cell", "first", "interval", "node")
+    __slots__ = ("_queue", "callback", "cancelled", "cell", "due", "first", "interval", "node")
 
     def __init__(
         self,
@@ -34,10 +36,11 @@ class Schedule:
     ) -> None:
         self._queue = queue
         self.node = node
-        self.first = first
+        self.first = self.due = first
         self.interval = interval
         self.callback = callback
         self.cell = cell
+        self.cancelled = False
 
     def cancel(self) -> None:
         """Never fire again."""
@@ -45,16 +48,16 @@ class Schedule:
 
 
 class PunctuationQueue:
-    """The punctuators of one clock, by due time; of equal ones, the one that has waited longer goes first."""
+    """The punctuators of one clock, by due time; of equal ones, in the order in which Kafka Streams would take them."""
 
-    __slots__ = ("_memory", "_name", "_next", "_numbers", "_schedules", "due", "starting")
+    __slots__ = ("_heap", "_memory", "_name", "_numbers", "_schedules", "due", "starting")
 
     def __init__(self, name: str, memory: Memory) -> None:
         self._name = name
         self._memory = memory
         self._schedules: list[Schedule] = []
+        self._heap: list[Schedule] = []
         self._numbers: Counter[str] = Counter()
-        self._next: Schedule | None = None
         self.starting = True
         """While processors are initialised: what is scheduled now is scheduled again after a restart, and so keeps
         its due time. What is scheduled later dies with the task, as in Kafka Streams."""
@@ -73,39 +76,60 @@ class PunctuationQueue:
             cell = Cell(None)
         schedule = Schedule(self, node, first, interval, callback, cell)
         self._schedules.append(schedule)
-        self.refresh()
+        push(self._heap, schedule)
+        self._note()
         return schedule
 
     def cancel(self, schedule: Schedule) -> None:
+        schedule.cancelled = True
+        if schedule in self._schedules:
+            self._schedules.remove(schedule)
+        self._note()
         schedule.cell.value = [-1, 0]
-        self._schedules.remove(schedule)
-        self.refresh()
 
     def refresh(self) -> None:
-        """Look again which one is next: one was added, cancelled, fired or restored."""
+        """Go on from what the cells say: the task was restored."""
         for schedule in self._schedules:
             if schedule.cell.value is None:
-                schedule.cell.value = [schedule.first, self._last_order() + 1]
-        waiting = [schedule for schedule in self._schedules if schedule.cell.value[0] >= 0]
-        self._next = min(waiting, key=lambda schedule: tuple(schedule.cell.value), default=None)
-        self.due = NEVER if self._next is None else self._next.cell.value[0]
+                schedule.cell.value = [schedule.first, len(self._schedules)]
+            schedule.due = schedule.cell.value[0]
+            schedule.cancelled = schedule.due < 0
+        waiting = [schedule for schedule in self._schedules if not schedule.cancelled]
+        self._heap = sorted(waiting, key=lambda schedule: schedule.cell.value[1])
+        if not is_heap(self._heap):
+            waiting, self._heap = self._heap, []
+            for schedule in waiting:
+                push(self._heap, schedule)
+        self._note()
 
     def fire(self, now: int, run: Callable[[Schedule, int], None]) -> bool:
         """Run all that are due, each once, with the current time (not the due time), as Kafka Streams does."""
         fired = False
-        while self._next is not None and self.due <= now:
-            schedule = self._next
-            due, order = schedule.cell.value
-            run(schedule, now)
+        heap = self._heap
+        while heap and heap[0].due <= now:
+            schedule = pop(heap)
+            if schedule.cancelled:
+                continue
+            try:
+                run(schedule, now)
+            except BaseException:
+                push(heap, schedule)
+                raise
             fired = True
-            if schedule.cell.value == [due, order]:
-                missed = (now - due) // schedule.interval
-                schedule.cell.value = [due + (missed + 1) * schedule.interval, self._last_order() + 1]
-            self.refresh()
+            if not schedule.cancelled:
+                missed = (now - schedule.due) // schedule.interval
+                schedule.due += (missed + 1) * schedule.interval
+                push(heap, schedule)
+        self._note()
         return fired
 
-    def _last_order(self) -> int:
-        return max((s.cell.value[1] for s in self._schedules if s.cell.value is not None), default=-1)
+    def _note(self) -> None:
+        """Keep in the cells what a restart has to know."""
+        self.due = NEVER
+        for place, schedule in enumerate(self._heap):
+            if not schedule.cancelled:
+                schedule.cell.value = [schedule.due, place]
+                self.due = min(self.due, schedule.due)
 
 
 def first_due(start: datetime | int, interval: int, now: int, node: str) -> int:
