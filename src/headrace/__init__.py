@@ -24,12 +24,27 @@ from headrace.dsl.ktable import KTable
 from headrace.dsl.materialized import Materialized
 from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
 from headrace.errors import HeadraceError
-from headrace.handlers import ErrorContext, Response, log_and_continue, log_and_fail
+from headrace.handlers import (
+    Answer,
+    DeadLetter,
+    ErrorContext,
+    Response,
+    dead_letter,
+    log_and_continue,
+    log_and_fail,
+)
 from headrace.processor import Processor, ProcessorContext, PunctuationType, ValueTransformer
 from headrace.record import Change, Record, RecordMetadata, TaskId, Windowed
 from headrace.serdes import Serde, Serdes
 from headrace.store import StateStore, StateStoreContext
 from headrace.suppressed import BufferConfig, Suppressed
+from headrace.timestamps import (
+    fail_on_invalid_timestamp,
+    field_timestamp,
+    log_and_skip_on_invalid_timestamp,
+    use_partition_time_on_invalid_timestamp,
+    wallclock_timestamp,
+)
 from headrace.topology.stores import StoreSpec, custom_store, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
 from headrace.topology.versioned import versioned_key_value_store
@@ -46,10 +61,12 @@ if TYPE_CHECKING:
     from headrace.app import Streams
 
 __all__ = [
+    "Answer",
     "BranchedKStream",
     "BufferConfig",
     "Change",
     "CogroupedKStream",
+    "DeadLetter",
     "EmitStrategy",
     "ErrorContext",
     "GlobalKTable",
@@ -88,11 +105,17 @@ __all__ = [
     "ValueTransformer",
     "Windowed",
     "custom_store",
+    "dead_letter",
+    "fail_on_invalid_timestamp",
+    "field_timestamp",
     "key_value_store",
     "log_and_continue",
     "log_and_fail",
+    "log_and_skip_on_invalid_timestamp",
     "session_store",
+    "use_partition_time_on_invalid_timestamp",
     "versioned_key_value_store",
+    "wallclock_timestamp",
     "window_store",
 ]
 

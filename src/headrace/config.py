@@ -11,6 +11,7 @@ from typing import Any
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
 from headrace.origin import caller
+from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +33,16 @@ class StreamsConfig:
     statestore_cache_max_bytes: int | None = None
     """The record cache of a task. A size turns it on for every table and aggregate but those with `caching=False`;
     None for those with `caching=True` only (10 MB); 0 turns it off everywhere."""
+    default_timestamp_extractor: TimestampExtractor = fail_on_invalid_timestamp
+    """For sources that name none."""
     default_key: Any = str
     default_value: Any = None
     """A type or serde for topics that name none."""
     deserialization_handler: ErrorHandler = log_and_fail
     processing_handler: ErrorHandler = log_and_fail
     production_handler: ErrorHandler = log_and_fail
+    production_retries: int = 3
+    """How often a key or value is written again when `production_handler` says RETRY."""
     dead_letter_topic: str | None = None
     """Where the records that a handler skips are kept; None drops them."""
     create_topics: bool | None = None

@@ -11,6 +11,7 @@ from headrace.errors import ConfigError, MissingSerdeError, TopicConflictError
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde, resolve, serde_for
 from headrace.serdes.foreign_key import SubscriptionSerde
+from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
@@ -35,6 +36,13 @@ def node_serdes(node: SourceNode | SinkNode, config: StreamsConfig) -> SerdePair
         _found(node.key, config.default_key, "key", what, node.name, node.origin),
         _found(node.value, _default_value(node.value, config), "value", what, node.name, node.origin),
     )
+
+
+def extractor_of(node: SourceNode, config: StreamsConfig) -> TimestampExtractor:
+    """How a source finds out when a record happened; what comes out of a repartition has its time already."""
+    if node.repartition:
+        return fail_on_invalid_timestamp
+    return node.timestamp_extractor or config.default_timestamp_extractor
 
 
 def store_serdes(spec: StoreSpec, config: StreamsConfig) -> StoreSpec:

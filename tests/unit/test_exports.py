@@ -16,6 +16,8 @@ RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWind
 SlidingWindows StateStore StateStoreContext StoreSpec Streams StreamsBuilder StreamsConfig Suppressed TaskId
 TimeWindowedCogroupedKStream TimeWindowedKStream TimeWindows Topology UnlimitedWindows ValueTransformer Windowed
 custom_store key_value_store log_and_continue log_and_fail session_store versioned_key_value_store window_store
+Answer DeadLetter dead_letter fail_on_invalid_timestamp field_timestamp log_and_skip_on_invalid_timestamp
+use_partition_time_on_invalid_timestamp wallclock_timestamp
 """
 
 

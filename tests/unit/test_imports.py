@@ -29,6 +29,7 @@ LEAVES = {
     "serdes",
     "store",
     "suppressed",
+    "timestamps",
     "windows",
     # The log's face: what a chunk of records is. Not the logs themselves.
     "log.base",

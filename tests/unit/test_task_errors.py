@@ -10,20 +10,25 @@ from typing import Any
 import pytest
 
 from headrace import (
+    Answer,
+    DeadLetter,
     ErrorContext,
     Processor,
     ProcessorContext,
     PunctuationType,
     Record,
     Response,
+    Serde,
     StreamsBuilder,
     StreamsConfig,
     Topology,
+    dead_letter,
     key_value_store,
     log_and_continue,
 )
 from headrace.errors import (
     CallbackError,
+    ConfigError,
     DeserializationError,
     InvalidArgumentError,
     ProcessingError,
@@ -209,6 +214,92 @@ def test_a_handler_sees_the_record_as_it_was_and_where_it_failed() -> None:
     )
     assert isinstance(error, CallbackError)
     assert "log_and_continue" not in str(error), "the way to skip is told to those who do not"
+
+
+class Flaky(Serde[str]):
+    """Fails as often as it is told, and then works."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+
+    def serialize(self, value: str) -> bytes:
+        self.failures -= 1
+        if self.failures >= 0:
+            raise ConnectionError("the registry does not answer")
+        return value.encode()
+
+
+def writing(serde: Serde[str], attempts: list[int], **settings: Any) -> TopologyTestDriver:
+    """A sink that tries again as often as it may."""
+
+    def handler(context: ErrorContext, error: ProcessingError) -> Response:
+        assert isinstance(error.__cause__, ConnectionError)
+        attempts.append(context.attempt)
+        return Response.RETRY
+
+    topology = fraught(lambda b: b.stream("in", value=str).to("out", value=serde))
+    return TopologyTestDriver(
+        topology, StreamsConfig(application_id="app", production_handler=handler, **settings)
+    )
+
+
+def test_a_production_handler_may_have_it_tried_again() -> None:
+    attempts: list[int] = []
+    # The first time, the second to see which part it was, and once more for each answer.
+    with writing(Flaky(3), attempts) as driver:
+        driver.input("in").pipe("k", "egg", timestamp=5)
+        assert driver.output("out", value=str).read_record() == Record("k", "egg", 5)
+    assert attempts == [1, 2]
+
+
+def test_not_for_ever() -> None:
+    attempts: list[int] = []
+    with (
+        writing(Flaky(1000), attempts, production_retries=2) as driver,
+        pytest.raises(SerializationError, match=r"tried 3 times\); to skip such records"),
+    ):
+        driver.input("in").pipe("k", "egg")
+    assert attempts == [1, 2, 3]
+
+
+def test_a_handler_may_choose_the_dead_letters_itself() -> None:
+    def handler(context: ErrorContext, error: ProcessingError) -> Answer:
+        assert context.metadata is not None
+        kept = dead_letter(context, error, f"{context.metadata.topic}-failed")
+        return Answer(Response.CONTINUE, dead_letters=[kept, DeadLetter("alarms", None, b"!", 7)])
+
+    config = StreamsConfig(application_id="app", processing_handler=handler, dead_letter_topic="dead")
+    with TopologyTestDriver(exploding(), config) as driver:
+        driver.input("in").pipe("k", "egg", timestamp=5)
+        assert driver.output("alarms", bytes, bytes).read_record() == Record(None, b"!", 7)
+        letter = driver.output("in-failed", str, str).read_record()
+        assert (letter.key, letter.value, letter.timestamp) == ("k", "egg", 5)
+        assert dict(letter.headers)["__streams.errors.message"] == b"bad egg"
+        assert "dead" not in driver.produced_topic_names(), "the handler's own take its place"
+
+
+def test_dead_letters_of_a_batch_that_fails_would_be_lost() -> None:
+    with pytest.raises(ConfigError, match=r"go with `Response\.CONTINUE`"):
+        Answer(Response.FAIL, dead_letters=[DeadLetter("dead", None, None, 0)])
+
+
+def test_an_answer_that_is_none_is_named() -> None:
+    config = StreamsConfig(application_id="app", processing_handler=lambda context, error: "skip")  # type: ignore[arg-type, return-value]
+    with (
+        TopologyTestDriver(exploding(), config) as driver,
+        pytest.raises(CallbackError, match="expected a `Response` or an `Answer`, got 'skip'"),
+    ):
+        driver.input("in").pipe("k", "egg")
+
+
+def test_what_cannot_be_read_of_a_global_table_is_skipped_and_no_dead_letter() -> None:
+    """As in Kafka Streams; every host reads the table, and each would write one."""
+    builder = StreamsBuilder()
+    builder.global_table("rates", value=int, store="rates")
+    with TopologyTestDriver(builder.build(), skipping(dead_letter_topic="dead")) as driver:
+        driver.pipe_bytes("rates", b"k", b"abc", 0)
+        assert list(driver.store("rates").all()) == []
+        assert driver.produced_topic_names() == frozenset()
 
 
 @pytest.mark.parametrize("response", [Response.FAIL, Response.RETRY])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace import Record, StreamsBuilder, StreamsConfig, Topology
+from headrace import Record, StreamsBuilder, StreamsConfig, Topology, log_and_skip_on_invalid_timestamp
 from headrace.errors import CallbackError, UnknownNodeError
 from headrace.log.base import Chunk
 from headrace.record import RecordMetadata, TaskId
@@ -17,6 +18,7 @@ from headrace.task import Output, StreamTask
 from headrace.task.lanes import merge_order
 
 CONFIG = StreamsConfig(application_id="app", default_value=str)
+SKIPPING = replace(CONFIG, default_timestamp_extractor=log_and_skip_on_invalid_timestamp)
 
 
 def chunk(topic: str, partition: int, records: list[tuple[int, str]], first: int = 0) -> Chunk:
@@ -31,7 +33,7 @@ def chunk(topic: str, partition: int, records: list[tuple[int, str]], first: int
     )
 
 
-def task_of(topology: Topology) -> StreamTask:
+def task_of(topology: Topology, config: StreamsConfig = CONFIG) -> StreamTask:
     (sub,) = topology.sub_topologies()
     return StreamTask(
         sub,
@@ -39,7 +41,7 @@ def task_of(topology: Topology) -> StreamTask:
         application_id="app",
         stores={},
         output=Output(partitions=lambda topic: 1),
-        config=CONFIG,
+        config=config,
         clock=lambda: 0,
     )
 
@@ -90,10 +92,10 @@ def test_partitions_of_a_topic_and_topics_of_a_task_are_merged_alike(
 ) -> None:
     named = [[(time, f"{n}/{i}") for i, time in enumerate(queue)] for n, queue in enumerate(queues)]
     if one_topic:
-        task, topics = task_of(merging("a")), ["a"] * len(queues)
+        task, topics = task_of(merging("a"), SKIPPING), ["a"] * len(queues)
     else:
         names = ["a", "b", "c"][: len(queues)]
-        task, topics = task_of(merging(*names)), names
+        task, topics = task_of(merging(*names), SKIPPING), names
     task.process([chunk(topics[n], n if one_topic else 0, queue) for n, queue in enumerate(named)])
     kept = [[(time, value) for time, value in queue if time >= 0] for queue in named]
     order = by_heads([[time for time, _ in queue] for queue in kept])
@@ -129,8 +131,8 @@ def test_sequences_of_one_partition_that_begin_anew_are_merged_by_time() -> None
     assert values(task) == ["x1", "y2", "x4", "y9"]
 
 
-def test_negative_timestamps_are_dropped() -> None:
-    task = task_of(merging("a"))
+def test_negative_timestamps_are_dropped_where_the_extractor_says_so() -> None:
+    task = task_of(merging("a"), SKIPPING)
     task.process([chunk("a", 0, [(1, "x"), (-1, "y"), (0, "z")])])
     assert values(task) == ["x", "z"]
 

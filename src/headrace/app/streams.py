@@ -222,7 +222,9 @@ class Streams:
     def _open(self) -> None:
         self._log = open_log(log_config(self.config))
         available = prepare_topics(self._log, self.topology, self.config)
-        self._layout = lay_out(self.topology, self.config.application_id, available)
+        self._layout = lay_out(
+            self.topology, self.config.application_id, available, self.config.default_timestamp_extractor
+        )
         self._available = available
         self._publisher = self._log.publisher(self.config.application_id, take_over=self._take_over)
 

@@ -19,6 +19,7 @@ from headrace.dsl.passes import rewrite
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
+from headrace.timestamps import TimestampExtractor
 from headrace.topology.arguments import (
     check_offset_reset,
     check_store,
@@ -27,7 +28,7 @@ from headrace.topology.arguments import (
     topics_of,
 )
 from headrace.topology.naming import check_name
-from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode, TimestampExtractor
+from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode
 from headrace.topology.operators import GlobalTableUpdate, Process
 from headrace.topology.optimization import NO_OPTIMIZATION, Optimization, optimizations_of
 from headrace.topology.stores import StoreSpec

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde
+from headrace.timestamps import TimestampExtractor
 from headrace.topology.naming import RepartitionNames
-from headrace.topology.nodes import GlobalStoreNode, Partitioner, TimestampExtractor
+from headrace.topology.nodes import GlobalStoreNode, Partitioner
 from headrace.topology.operators import Operator, StreamStreamJoin
 from headrace.topology.stores import StoreSpec
 

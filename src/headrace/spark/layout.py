@@ -16,6 +16,7 @@ from headrace.errors import MissingTopicError, StartError
 from headrace.record import TaskId
 from headrace.spark.counts import partition_counts
 from headrace.spark.loops import back_edges, with_patient_joins
+from headrace.timestamps import TimestampExtractor, needs_the_past
 from headrace.topology.nodes import Node, ProcessorNode, SourceNode, SubTopology
 from headrace.topology.operators import FlatMap, Map, MapValuesAsync, Process, SelectKey
 from headrace.topology.topology import Topology
@@ -138,9 +139,12 @@ def missing_topics(topology: Topology, available: Mapping[str, int]) -> list[tup
     return [(topic, source) for source in sources for topic in source.topics if topic not in available]
 
 
-def is_head(sub: SubTopology) -> bool:
+def is_head(sub: SubTopology, extractor: TimestampExtractor | None = None) -> bool:
     """Whether nothing in it needs state, a clock or the time so far, so that the source reader can run it."""
-    if sub.stores or any(source.repartition or source.timestamp_extractor for source in sub.sources):
+    if sub.stores or any(
+        source.repartition or needs_the_past(source.timestamp_extractor or extractor)
+        for source in sub.sources
+    ):
         return False
     # A task that makes calls is closed at the end, and its partitions make theirs side by side.
     return not any(
@@ -148,8 +152,15 @@ def is_head(sub: SubTopology) -> bool:
     )
 
 
-def lay_out(topology: Topology, application_id: str, available: Mapping[str, int]) -> Layout:
-    """Place every sub-topology; `available` are the topics of the log with their partitions."""
+def lay_out(
+    topology: Topology,
+    application_id: str,
+    available: Mapping[str, int],
+    extractor: TimestampExtractor | None = None,
+) -> Layout:
+    """Place every sub-topology; `available` are the topics of the log with their partitions, `extractor` is that of
+    sources which name none.
+    """
     subs = tuple(with_patient_joins(sub) for sub in topology.sub_topologies())
     topics = source_topics(topology, available)
     writers: dict[str, list[SubTopology]] = {}
@@ -168,7 +179,7 @@ def lay_out(topology: Topology, application_id: str, available: Mapping[str, int
             if name not in looped
             for writer in writers.get(name, [])
         ]
-        depth[sub.id] = HEAD if is_head(sub) else 1 + max(upstream, default=HEAD)
+        depth[sub.id] = HEAD if is_head(sub, extractor) else 1 + max(upstream, default=HEAD)
     repartitions, tasks = partition_counts(topology, subs, topics, writers, available)
     placements = tuple(
         Placement(sub, depth[sub.id], tasks[sub.id], _log_topics(sub, topics, looped, application_id))

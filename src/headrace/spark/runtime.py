@@ -50,7 +50,12 @@ class Runtime:
         self.shipment = shipment
         self.config = shipment.config
         self.topology = resolve(shipment.topology)
-        self.layout: Layout = lay_out(self.topology, self.config.application_id, shipment.topics)
+        self.layout: Layout = lay_out(
+            self.topology,
+            self.config.application_id,
+            shipment.topics,
+            self.config.default_timestamp_extractor,
+        )
         self.salts = salts(shipment.slots)
         self.state_path = Path(self.config.state_path)
         self.wall_clock = 0

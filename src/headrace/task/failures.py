@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from typing import Any, Literal, TypeAlias
 
 from headrace.config import StreamsConfig
@@ -14,7 +13,7 @@ from headrace.errors import (
     ProcessingError,
     SerializationError,
 )
-from headrace.handlers import ErrorContext, ErrorHandler, Response
+from headrace.handlers import Answer, ErrorContext, ErrorHandler, Response, dead_letter
 from headrace.origin import NOWHERE, Origin, raised_at
 from headrace.record import Headers, TaskId
 from headrace.serdes import Serde, explain_read, explain_write
@@ -35,7 +34,9 @@ class Failures:
 
     __slots__ = ("_config", "_output", "_position", "_task_id")
 
-    def __init__(self, config: StreamsConfig, task_id: TaskId, position: Position, output: Output) -> None:
+    def __init__(
+        self, config: StreamsConfig, task_id: TaskId, position: Position, output: Output | None
+    ) -> None:
         self._config = config
         self._task_id = task_id
         self._position = position
@@ -78,20 +79,29 @@ class Failures:
         error: Exception,
         timestamp: int,
         headers: Headers,
-    ) -> None:
-        """A key or value cannot be written to a topic; returns when it is to be skipped."""
+        attempt: int,
+    ) -> bool:
+        """A key or value cannot be written to a topic; returns whether to try it again, or to skip it."""
         failure = SerializationError(
             f"the {part} cannot be written: {explain_write(serde, got, error)}",
             node=node,
             origin=origin,
             metadata=self._position.metadata(),
         )
-        self._handle("production_handler", failure, error, timestamp, headers)
+        return self._handle("production_handler", failure, error, timestamp, headers, attempt)
 
     def _handle(
-        self, name: HandlerName, failure: ProcessingError, error: Exception, timestamp: int, headers: Headers
-    ) -> None:
+        self,
+        name: HandlerName,
+        failure: ProcessingError,
+        error: Exception,
+        timestamp: int,
+        headers: Headers,
+        attempt: int = 1,
+    ) -> bool:
+        """Whether to try again; if not, the record is to be skipped."""
         handler: ErrorHandler = getattr(self._config, name)
+        failure.__cause__ = error
         key, value = self._position.raw()
         context = ErrorContext(
             node=failure.node or "",
@@ -101,9 +111,14 @@ class Failures:
             value=value,
             timestamp=timestamp,
             headers=headers,
+            attempt=attempt,
         )
         try:
-            response = handler(context, failure)
+            answer = handler(context, failure)
+            if isinstance(answer, Response):
+                answer = self._usual(answer, context, failure)
+            if not isinstance(answer, Answer):
+                raise TypeError(f"expected a `Response` or an `Answer`, got {answer!r}")
         except Exception as fatal:
             raise CallbackError(
                 f"`{name}` itself raised {describe(fatal)} when it was asked about: {failure.message}",
@@ -111,31 +126,26 @@ class Failures:
                 origin=raised_at(fatal),
                 metadata=failure.metadata,
             ) from fatal
-        if response is not Response.CONTINUE:
-            # Writing again gives the same bytes: RETRY makes sense only for the log, and fails here as in Kafka.
+        tries = self._config.production_retries if name == "production_handler" else 0
+        if answer.response is Response.RETRY and attempt <= tries:
+            return True
+        if answer.response is not Response.CONTINUE:
+            again = f" (tried {attempt} times)" if attempt > 1 else ""
             raise type(failure)(
-                f"{failure.message}; to skip such records set `{name}=log_and_continue`",
+                f"{failure.message}{again}; to skip such records set `{name}=log_and_continue`",
                 node=failure.node,
                 origin=failure.origin,
                 metadata=failure.metadata,
             ) from error
-        if self._config.dead_letter_topic is not None:
-            self._output.columns(self._config.dead_letter_topic, False).add(
-                key, value, timestamp, headers + error_headers(failure, error)
-            )
+        if self._output is not None:
+            for letter in answer.dead_letters:
+                column = self._output.columns(letter.topic, False)
+                column.add(letter.key, letter.value, letter.timestamp, letter.headers)
+        return False
 
-
-def error_headers(failure: HeadraceError, error: Exception) -> Headers:
-    """The headers that Kafka Streams adds to a dead letter, behind the record's own."""
-    kind = type(error)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
-    topic, partition, offset = failure.metadata or (None, -1, -1)
-    trace = "".join(traceback.format_exception(error))
-    return (
-        ("__streams.errors.exception", name.encode()),
-        ("__streams.errors.message", str(error).encode()),
-        ("__streams.errors.stacktrace", trace.encode()),
-        ("__streams.errors.topic", None if topic is None else topic.encode()),
-        ("__streams.errors.partition", str(partition).encode()),
-        ("__streams.errors.offset", str(offset).encode()),
-    )
+    def _usual(self, response: Response, context: ErrorContext, failure: ProcessingError) -> Answer:
+        """What a bare response means: a skipped record goes to the dead letter topic, if there is one."""
+        topic = self._config.dead_letter_topic
+        if response is not Response.CONTINUE or topic is None:
+            return Answer(response)
+        return Answer(response, [dead_letter(context, failure, topic)])

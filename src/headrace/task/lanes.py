@@ -148,7 +148,7 @@ class Lane:
 
     @staticmethod
     def of(rows: Rows) -> Lane:
-        """All records but those whose timestamp is negative."""
+        """All records but those whose timestamp is negative: the source has let them pass, or failed."""
         if min(rows.timestamps) >= 0:
             return Lane(rows, range(len(rows)), rows.keys, rows.values, rows.timestamps, rows.headers)
         kept = [row for row, timestamp in enumerate(rows.timestamps) if timestamp >= 0]

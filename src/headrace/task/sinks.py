@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from headrace.errors import InvalidArgumentError
 from headrace.partitioning import partition_for
@@ -38,8 +38,10 @@ def _plain(node: SinkNode, serdes: SerdePair, column: Column, failures: Failures
             key_bytes = None if key is None else write_key(key)
             value_bytes = None if value is None else write_value(value)
         except Exception as error:
-            unwritable(key, value, error, timestamp, headers)
-            return
+            written = unwritable(key, value, error, timestamp, headers)
+            if written is None:
+                return
+            key_bytes, value_bytes = written
         if headers:
             mark_headers((len(timestamps), headers))
         add_key(key_bytes)
@@ -85,8 +87,10 @@ def _choosing(
             key_bytes = None if key is None else write_key(key)
             value_bytes = None if value is None else write_value(value)
         except Exception as error:
-            unwritable(key, value, error, timestamp, headers)
-            return
+            written = unwritable(key, value, error, timestamp, headers)
+            if written is None:
+                return
+            key_bytes, value_bytes = written
         if windowed and partition is None and key_bytes is not None:
             # All windows of a key stay in the key's own partition.
             assert isinstance(key_serde, WindowedSerde)
@@ -105,23 +109,37 @@ def _checked(partition: int | None, count: int, topic: str) -> int | None:
     return partition
 
 
+Written: TypeAlias = tuple[bytes | None, bytes | None]
+
+
 def _unwritable(
     node: SinkNode, serdes: SerdePair, failures: Failures
-) -> Callable[[Any, Any, Exception, int, Headers], None]:
-    def unwritable(key: Any, value: Any, error: Exception, timestamp: int, headers: Headers) -> None:
-        part, serde, got = (
-            ("key", serdes.key, key) if _fails(serdes.key, key) else ("value", serdes.value, value)
-        )
-        failures.unwritable(node.name, node.origin, part, serde, got, error, timestamp, headers)
+) -> Callable[[Any, Any, Exception, int, Headers], Written | None]:
+    """Asks the production handler, and tries again as often as it says: then there are bytes after all."""
+
+    def unwritable(
+        key: Any, value: Any, error: Exception, timestamp: int, headers: Headers
+    ) -> Written | None:
+        attempt = 1
+        while True:
+            # Which of the two it was is found out only now, so that the common path needs one `try`.
+            key_bytes, failure = _tried(serdes.key, key)
+            part, serde, got = "key", serdes.key, key
+            if failure is None:
+                value_bytes, failure = _tried(serdes.value, value)
+                part, serde, got = "value", serdes.value, value
+                if failure is None and attempt > 1:
+                    return key_bytes, value_bytes
+            place = node.name, node.origin, part, serde, got
+            if not failures.unwritable(*place, failure or error, timestamp, headers, attempt):
+                return None
+            attempt += 1
 
     return unwritable
 
 
-def _fails(serde: Serde[Any], value: Any) -> bool:
-    """Whether it was the key: asked only after a failure, so that the common path needs one `try`."""
+def _tried(serde: Serde[Any], value: Any) -> tuple[bytes | None, Exception | None]:
     try:
-        if value is not None:
-            serde.serialize(value)
-    except Exception:
-        return True
-    return False
+        return None if value is None else serde.serialize(value), None
+    except Exception as error:
+        return None, error

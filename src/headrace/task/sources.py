@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.errors import CallbackError, ProcessingError
@@ -15,6 +15,7 @@ from headrace.task.failures import Failures, describe
 from headrace.task.lanes import Lane, OneRow, Rows, sequences
 from headrace.task.memory import Cell, Memory
 from headrace.task.position import Position
+from headrace.timestamps import TimestampExtractor, WallclockTimestampExtractor, needs_the_past
 from headrace.topology.nodes import SourceNode
 
 
@@ -34,6 +35,8 @@ class Source:
         memory: Memory,
         time: Cell | None,
         internal: tuple[str, int] | None,
+        extractor: TimestampExtractor,
+        clock: Callable[[], int],
     ) -> None:
         self.node = node
         self.order = order
@@ -43,6 +46,9 @@ class Source:
         self._failures = failures
         self._memory = memory
         self._internal = internal
+        self._extractor = extractor
+        self._clock = clock
+        self._extracts = needs_the_past(extractor)
         self.accept_ready = forward if time is None else self._timed(time)
         """Advances the task's time, if anybody asks for it, and forwards."""
         self.accept = self._reading()
@@ -52,14 +58,18 @@ class Source:
         """The chunks of each partition made ready: timestamps are extracted, negative ones are dropped, and where
         possible partitions are merged, so that the loop has one lane to follow.
         """
-        if self.node.timestamp_extractor is not None:
+        if self._extracts:
             return [[self._extract(Rows.of(chunk), chunk.partition) for chunk in part] for part in partitions]
         parts = [sequence for chunks in partitions for sequence in sequences(chunks)]
         many = [Rows.of(chunk) for chunk in parts[0]] if len(parts) == 1 else [Rows.merged(parts)]
         if self._internal is not None:
             for rows in many:
                 rows.topic, rows.partition = self._internal
-        return [[Lane.of(rows) for rows in many]]
+        lanes = [Lane.of(rows) for rows in many]
+        for lane in lanes:
+            if len(lane) < len(lane.rows):
+                self._judge(lane.rows)
+        return [lanes]
 
     def run(self, lane: Lane) -> None:
         """The tight loop, for tasks in which nobody asks for the task's time."""
@@ -92,17 +102,17 @@ class Source:
         headers: Headers,
     ) -> None:
         """One record on its own."""
-        if self.node.timestamp_extractor is not None:
+        if self._extracts or timestamp < 0:
             chunk = Chunk(topic, partition, [offset], [timestamp], [key], [value], [headers])
             self._run_slowly(self._extract(Rows.of(chunk), partition))
-        elif timestamp >= 0:
-            position = self._position
-            if self._internal is not None:
-                topic, partition = self._internal
-            position.rows = OneRow(topic, partition, offset, key, value, timestamp, headers)
-            position.row = 0
-            self.accept(key, value, timestamp, headers)
-            position.rows = None
+            return
+        position = self._position
+        if self._internal is not None:
+            topic, partition = self._internal
+        position.rows = OneRow(topic, partition, offset, key, value, timestamp, headers)
+        position.row = 0
+        self.accept(key, value, timestamp, headers)
+        position.rows = None
 
     def _run_slowly(self, lane: Lane) -> None:
         position = self._position
@@ -172,9 +182,19 @@ class Source:
         position.rows = None
         return lane
 
+    def _judge(self, rows: Rows) -> None:
+        """Show the extractor what has no valid time of its own: it fails, or has it dropped."""
+        position = self._position
+        position.rows = rows
+        for position.row, timestamp in enumerate(rows.timestamps):
+            if timestamp < 0:
+                self._extracted(Record(None, None, timestamp, position.headers()), -1)
+        position.rows = None
+
     def _extracted(self, record: Record[Any, Any], highest: int) -> int:
-        extractor = self.node.timestamp_extractor
-        assert extractor is not None
+        extractor = self._extractor
+        if isinstance(extractor, WallclockTimestampExtractor):
+            return self._clock()
         try:
             return int(extractor(record, highest))
         except Exception as error:

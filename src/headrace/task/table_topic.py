@@ -13,7 +13,8 @@ from collections.abc import Callable
 from headrace.config import StreamsConfig
 from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, Record
-from headrace.resolve import node_serdes, store_serdes
+from headrace.resolve import extractor_of, node_serdes, store_serdes
+from headrace.timestamps import needs_the_past
 from headrace.topology.nodes import SourceNode
 from headrace.topology.stores import StoreSpec
 
@@ -27,7 +28,7 @@ def changes_of_topic(source: SourceNode, spec: StoreSpec, config: StreamsConfig)
     assert store.key is not None
     assert store.value is not None
     write_key, write_value = store.key.serialize, store.value.serialize
-    extractor = source.timestamp_extractor
+    extractor = extractor_of(source, config)
     highest = -1
 
     def convert(chunk: Chunk) -> Chunk:
@@ -47,7 +48,7 @@ def changes_of_topic(source: SourceNode, spec: StoreSpec, config: StreamsConfig)
                 logger.debug("left out of `%s`: offset %s of `%s`: %s", spec.name, offset, chunk.topic, error)
                 continue
             time = sent
-            if extractor is not None:
+            if needs_the_past(extractor):
                 headers = NO_HEADERS if chunk.headers is None else chunk.headers[row]
                 time = int(extractor(Record(key, value, sent, headers), highest))
                 highest = max(highest, time)

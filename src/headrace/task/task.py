@@ -18,7 +18,7 @@ from headrace.processors import NodeContext, Process, build
 from headrace.processors.context import Alarm
 from headrace.processors.custom import is_settled
 from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
-from headrace.resolve import node_serdes
+from headrace.resolve import extractor_of, node_serdes
 from headrace.state import CustomStore
 from headrace.store import StateStore
 from headrace.task.caches import caches_of, remembering
@@ -76,7 +76,8 @@ class StreamTask:
         self.moment = Moment() if moment is None else moment
         self._position = self.moment.position
         self._memory = Memory()
-        self._failures = Failures(config, task_id, self._position, output)
+        # As in Kafka Streams, what cannot be read of a global table is no dead letter: every host would write it.
+        self._failures = Failures(config, task_id, self._position, output if sub.id >= 0 else None)
         self._time = self._memory.cell("stream-time", -1)
         self._stream_queue = PunctuationQueue("stream", self._memory)
         self._wall_queue = PunctuationQueue("wall", self._memory)
@@ -328,7 +329,8 @@ class StreamTask:
                 if node.repartition:
                     internal = (f"{self.application_id}-{node.topics[0]}", self.task_id.partition)
                 parts = (self._position, self._failures, self._memory, time, internal)
-                sources.append(Source(node, count - len(sources) - 1, serdes, forward, *parts))
+                when = extractor_of(node, config), self._clock
+                sources.append(Source(node, count - len(sources) - 1, serdes, forward, *parts, *when))
             else:
                 context = TaskNode(
                     node,

@@ -9,11 +9,9 @@ from typing import Any, TypeAlias
 
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes.base import Serde
+from headrace.timestamps import TimestampExtractor
 from headrace.topology.operators import Operator
 from headrace.topology.stores import StoreSpec
-
-TimestampExtractor: TypeAlias = Callable[[Any, int], int]
-"""(record, highest time seen in its partition) -> its timestamp; negative means: drop the record."""
 
 Partitioner: TypeAlias = Callable[[str, Any, Any, int], int | None]
 """(topic, key, value, number of partitions) -> partition, or None for the default."""

@@ -10,6 +10,7 @@ from typing import Any, Self
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.processor import Processor
+from headrace.timestamps import TimestampExtractor
 from headrace.topology.arguments import (
     check_offset_reset,
     check_store,
@@ -28,7 +29,6 @@ from headrace.topology.nodes import (
     ProcessorNode,
     SinkNode,
     SourceNode,
-    TimestampExtractor,
 )
 from headrace.topology.operators import Process
 from headrace.topology.stores import StoreSpec
