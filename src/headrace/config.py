@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
@@ -30,6 +30,10 @@ class StreamsConfig:
     state_dir: str | None = None
     commit_interval: timedelta = timedelta(milliseconds=0)
     """The least time between two commits; zero commits as soon as a batch is done."""
+    processing_guarantee: str = "exactly_once_v2"
+    """Always exactly once: a batch counts entirely or not at all."""
+    auto_offset_reset: str = "earliest"
+    """Where to begin in a topic that was never read, for sources that say nothing with `offset_reset=`."""
     statestore_cache_max_bytes: int | None = None
     """The record cache of a task. A size turns it on for every table and aggregate but those with `caching=False`;
     None for those with `caching=True` only (10 MB); 0 turns it off everywhere."""
@@ -58,6 +62,10 @@ class StreamsConfig:
     """More settings for every Kafka client."""
     topology_optimization: str | None = None
     """What the topology must have been built with, as in `builder.build(optimization="all")`; None: anything."""
+    ensure_explicit_internal_resource_naming: bool = False
+    """Refuse a topology whose stores or repartition topics have generated names: the next change may rename them."""
+    windowstore_changelog_additional_retention: timedelta = timedelta(days=1)
+    """How much longer than the store itself the changelog of a window or session store keeps a window."""
     replication_factor: int = -1
     """Of internal topics; -1 takes the broker's default."""
 
@@ -66,6 +74,16 @@ class StreamsConfig:
             raise ConfigError(
                 f"`application_id` names topics and folders: letters, digits, `.`, `_` and `-` only, "
                 f"got {self.application_id!r}",
+                origin=caller(),
+            )
+        for name, (is_valid, wanted) in _CHECKS.items():
+            value = getattr(self, name)
+            if not is_valid(value):
+                raise ConfigError(f"`{name}` must be {wanted}, got {value!r}", origin=caller())
+        if self.processing_guarantee != "exactly_once_v2":
+            raise ConfigError(
+                f'`processing_guarantee` is always "exactly_once_v2", got {self.processing_guarantee!r}: all outputs, '
+                "stores and positions of a batch are one transaction, and nothing weaker would be faster",
                 origin=caller(),
             )
 
@@ -78,3 +96,44 @@ class StreamsConfig:
     def state_path(self) -> Path:
         """Where the local stores of this application are."""
         return Path(self.state_dir or Path(self.data_dir) / "state") / self.application_id
+
+
+def _is_int(least: int) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _is_duration(value: object) -> bool:
+    return isinstance(value, timedelta) and value >= timedelta(0)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and isinstance(text, str) for name, text in value.items()
+    )
+
+
+_COUNT = (_is_int(1), "a number of one or more")
+_DURATION = (_is_duration, "a timedelta of zero or more")
+_CALLABLE = (callable, "a function")
+_TEXTS = (_is_texts, "a mapping from names to texts")
+_CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "commit_interval": _DURATION,
+    "windowstore_changelog_additional_retention": _DURATION,
+    "auto_offset_reset": (lambda value: value in ("earliest", "latest"), '"earliest" or "latest"'),
+    "statestore_cache_max_bytes": (
+        lambda value: value is None or _is_int(0)(value),
+        "a number of bytes, 0 for no cache, or None",
+    ),
+    "default_timestamp_extractor": (callable, "a function of a record and the time of its partition"),
+    "deserialization_handler": _CALLABLE,
+    "processing_handler": _CALLABLE,
+    "production_handler": _CALLABLE,
+    "production_retries": (_is_int(0), "a number of zero or more"),
+    "default_partitions": _COUNT,
+    "max_batch_records": _COUNT,
+    "max_batch_bytes": _COUNT,
+    "replication_factor": (lambda value: _is_int(-1)(value) and value != 0, "-1 or a number of one or more"),
+    "spark": _TEXTS,
+    "kafka": _TEXTS,
+}
+"""What each setting must be, and how to say so."""

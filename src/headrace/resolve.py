@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,6 +17,9 @@ from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
+
+_GENERATED = re.compile(r"-\d{10}(?!\d)")
+"""The number in a name that nobody chose."""
 
 
 class SerdePair(NamedTuple):
@@ -88,6 +92,21 @@ def check_serdes(nodes: Iterable[Node], stores: Iterable[StoreSpec], config: Str
             node_serdes(node, config)
     for spec in stores:
         store_serdes(spec, config)
+
+
+def check_naming(topology: Topology, config: StreamsConfig) -> None:
+    """Refuse generated names of stores and repartition topics, where the configuration says so (KIP-1111)."""
+    if not config.ensure_explicit_internal_resource_naming:
+        return
+    stores = [spec.name for spec in topology.stores.values()]
+    topics = [topic.name for topic in topology.repartition_topics]
+    generated = [name for name in (*stores, *topics) if _GENERATED.search(name)]
+    if generated:
+        names = ", ".join(f"`{name}`" for name in generated)
+        raise ConfigError(
+            f"`ensure_explicit_internal_resource_naming` wants names of your own, but these are generated: {names}; "
+            "give the operations `store=`, and what is grouped, joined or repartitioned `name=`"
+        )
 
 
 def check_optimization(optimizations: frozenset[str], config: StreamsConfig) -> None:

@@ -15,6 +15,7 @@ from headrace import (
     Record,
     SessionWindows,
     StreamsBuilder,
+    StreamsConfig,
     TimeWindows,
     Topology,
     versioned_key_value_store,
@@ -25,6 +26,9 @@ from headrace.state import VersionedRecord
 from headrace.testing import TopologyTestDriver
 from headrace.topology import compare
 from headrace.topology.operators import TableFilter, TableGroupBy, TableTableJoin
+
+SETTINGS = StreamsConfig(application_id="app")
+
 
 MINUTE = timedelta(minutes=1)
 HISTORY: Materialized[str, Any] = Materialized("history", history_retention=MINUTE)
@@ -161,11 +165,11 @@ def test_caching_is_not_done_for_versioned_stores() -> None:
 
 def test_the_changelog_is_compacted_no_sooner_than_a_day_after_the_history() -> None:
     spec = versioned_key_value_store("s", history_retention=MINUTE)
-    config = changelog_config(spec)
+    config = changelog_config(spec, SETTINGS)
     assert config["cleanup.policy"] == "compact"
     assert config["min.compaction.lag.ms"] == str(60_000 + 86_400_000)
     own = versioned_key_value_store("s", history_retention=MINUTE, log_config={"min.compaction.lag.ms": "5"})
-    assert changelog_config(own)["min.compaction.lag.ms"] == "5"
+    assert changelog_config(own, SETTINGS)["min.compaction.lag.ms"] == "5"
 
 
 class History(Processor[str, int, str, str]):

@@ -20,6 +20,7 @@ from headrace import (
     KTable,
     Materialized,
     Processor,
+    Record,
     Serde,
     Serdes,
     SessionWindows,
@@ -32,6 +33,7 @@ from headrace import (
     custom_store,
 )
 from headrace.suppressed import EagerBufferConfig, StrictBufferConfig
+from headrace.testing import TestInputTopic, TopologyTestDriver
 
 
 @dataclass
@@ -232,3 +234,9 @@ assert_type(
 assert_type(builder.stream("lists", value=Serdes.list(int)), KStream[str, list[int | None]])
 assert_type(builder.stream("buffers", value=Serdes.byte_buffer()), KStream[str, memoryview])
 assert_type(builder.add_state_store(custom_store("mine", StateStore)), StreamsBuilder)
+
+
+def of_a_driver(driver: TopologyTestDriver) -> None:
+    assert_type(driver.input("words", str, int), TestInputTopic[str, int])
+    assert_type(driver.output("words", value=Point).read_record(), Record[Any, Point])
+    assert_type(driver.create_output_topic("words", str, float).read_key_values_to_map(), dict[str, float])

@@ -8,17 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from headrace.app.topics import internal_topics
+from headrace.config import StreamsConfig
 from headrace.errors import StartError
 from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
 from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import Layout
+from headrace.spark.layout import Layout, source_topics
 from headrace.topology.topology import Topology
 
 
-def base_commit(log: TopicLog, topology: Topology, layout: Layout, record: bytes | None) -> CommitRecord:
+def base_commit(
+    log: TopicLog, topology: Topology, layout: Layout, record: bytes | None, config: StreamsConfig
+) -> CommitRecord:
     """The commit to build on; a new incarnation when there is none. Internal topics that are missing are made."""
-    wanted = internal_topics(layout)
+    wanted = internal_topics(layout, config)
     base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
     _refuse_other_counts(layout.application_id, layout.topics, base.positions)
     _refuse_other_counts(layout.application_id, {name: n for name, (n, _) in wanted.items()}, base.ends)
@@ -26,13 +29,13 @@ def base_commit(log: TopicLog, topology: Topology, layout: Layout, record: bytes
     known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
     check_changelogs(log, layout.application_id, known, record)
     existing = log.topics()
-    for name, (partitions, config) in wanted.items():
+    for name, (partitions, settings) in wanted.items():
         if name not in existing:
-            log.create_topic(name, partitions, config)
+            log.create_topic(name, partitions, settings)
     unknown = {name: [0] * partitions for name, (partitions, _) in wanted.items()}
     return msgspec.structs.replace(
         base,
-        positions={**first_positions(log, topology, layout, base.positions), **base.positions},
+        positions={**first_positions(log, topology, layout, base.positions, config), **base.positions},
         ends={**unknown, **base.ends},
     )
 
@@ -52,15 +55,16 @@ def _refuse_other_counts(
 
 
 def first_positions(
-    log: TopicLog, topology: Topology, layout: Layout, known: Iterable[str]
+    log: TopicLog, topology: Topology, layout: Layout, known: Iterable[str], config: StreamsConfig
 ) -> dict[str, list[int]]:
-    """Where to begin in topics that were never read: at the earliest record, unless a source says `latest`."""
+    """Where to begin in topics that were never read: as their source says, or else the configuration."""
+    topics = source_topics(topology, layout.topics)
     from_the_end = {
         topic
         for sub in topology.sub_topologies()
         for source in sub.sources
-        if source.offset_reset == "latest"
-        for topic in source.topics
+        if not source.repartition and (source.offset_reset or config.auto_offset_reset) == "latest"
+        for topic in topics[source.name]
     }
     found = {}
     for topic, count in layout.topics.items():

@@ -32,7 +32,7 @@ from headrace.errors import (
 from headrace.failpoints import failpoint
 from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog, TopicPartition
-from headrace.resolve import check_optimization, check_serdes, check_topic_names
+from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.publish import Batch, Committer
@@ -128,6 +128,7 @@ class Streams:
         specs = (*self.topology.stores.values(), *(node.store for node in self.topology.global_stores))
         check_serdes(self.topology.nodes.values(), specs, self.config)
         check_optimization(self.topology.optimizations, self.config)
+        check_naming(self.topology, self.config)
         check_topic_names(self.topology, self.config)
         find_java()
         self._become(State.REBALANCING)
@@ -231,7 +232,7 @@ class Streams:
     def _run_query(self) -> None:
         assert self._layout is not None and self._publisher is not None and self._log is not None
         config = self.config
-        base = base_commit(self._log, self.topology, self._layout, self._publisher.last_commit())
+        base = base_commit(self._log, self.topology, self._layout, self._publisher.last_commit(), self.config)
         if self._spark is None:
             self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
         spark = self._spark

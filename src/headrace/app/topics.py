@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from datetime import timedelta
 
 from headrace.config import StreamsConfig
 from headrace.errors import MissingTopicError
@@ -44,13 +45,13 @@ def prepare_topics(log: TopicLog, topology: Topology, config: StreamsConfig) -> 
     return available
 
 
-def internal_topics(layout: Layout) -> dict[str, tuple[int, dict[str, str]]]:
+def internal_topics(layout: Layout, config: StreamsConfig) -> dict[str, tuple[int, dict[str, str]]]:
     """Changelogs and looped repartition topics: partitions and settings, named as Kafka Streams names them."""
     found: dict[str, tuple[int, dict[str, str]]] = {}
     for placement in layout.placements:
         for spec in placement.sub.stores:
             if spec.logging and spec.changelog_topic is None:
-                found[layout.changelog(spec.name)] = (placement.tasks, changelog_config(spec))
+                found[layout.changelog(spec.name)] = (placement.tasks, changelog_config(spec, config))
         if placement.stage > HEAD:
             name = layout.changelog(memory_store(placement.sub.id))
             found[name] = (placement.tasks, {"cleanup.policy": "compact"})
@@ -62,11 +63,12 @@ def internal_topics(layout: Layout) -> dict[str, tuple[int, dict[str, str]]]:
     return found
 
 
-def changelog_config(spec: StoreSpec) -> dict[str, str]:
+def changelog_config(spec: StoreSpec, settings: StreamsConfig) -> dict[str, str]:
     """Compacted; windows are dropped, too, some time after their retention, and versions stay as long as they count."""
     config = {"cleanup.policy": "compact"}
+    longer = settings.windowstore_changelog_additional_retention // timedelta(milliseconds=1)
     if spec.kind in ("window", "timestamped_window", "session"):
-        retention_ms = min(spec.retention_ms + DAY_MS, MAX_TIME)
+        retention_ms = min(spec.retention_ms + longer, MAX_TIME)
         config = {"cleanup.policy": "compact,delete", "retention.ms": str(retention_ms)}
     if spec.kind == "versioned":
         # A put out of order must not win over the latest one by compaction before the history is over.

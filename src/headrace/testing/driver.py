@@ -9,13 +9,14 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from headrace.config import StreamsConfig
 from headrace.errors import ClosedStoreError, LogError
 from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, TaskId
-from headrace.resolve import check_optimization, check_serdes, check_topic_names
+from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
+from headrace.serdes import Serde
 from headrace.state import CHANGELOG_HEADERS, Backend, Changelog, MemoryBackend, Store
 from headrace.task import (
     Moment,
@@ -39,6 +40,11 @@ from headrace.topology.topology import Topology
 if TYPE_CHECKING:
     from headrace.testing.disk import DriverDisk
 
+K = TypeVar("K")
+V = TypeVar("V")
+
+As: TypeAlias = type[V] | Serde[V]
+"""What `key` and `value` take: a type or a serde."""
 
 KEPT = 100_000
 """Unread records that are kept of a changelog or repartition topic: few tests read them, and a long run must not fill
@@ -91,6 +97,7 @@ class TopologyTestDriver(StoreGetters):
         specs = (*topology.stores.values(), *(node.store for node in global_nodes))
         check_serdes(topology.nodes.values(), specs, self.config)
         check_optimization(topology.optimizations, self.config)
+        check_naming(topology, self.config)
         check_topic_names(topology, self.config)
         self._disk = None if state_dir is None else _disk(Path(state_dir), specs)
         self._global_stores: dict[str, Store] = {}
@@ -115,6 +122,24 @@ class TopologyTestDriver(StoreGetters):
 
     # topics ---------------------------------------------------------------------------------------------------------
 
+    @overload
+    def input(
+        self, topic: str, key: As[K], value: As[V], *, start: Time | None = ..., auto_advance: timedelta = ...
+    ) -> TestInputTopic[K, V]: ...
+    @overload
+    def input(
+        self, topic: str, *, value: As[V], start: Time | None = ..., auto_advance: timedelta = ...
+    ) -> TestInputTopic[Any, V]: ...
+    @overload
+    def input(
+        self,
+        topic: str,
+        key: Any = ...,
+        value: Any = ...,
+        *,
+        start: Time | None = ...,
+        auto_advance: timedelta = ...,
+    ) -> TestInputTopic[Any, Any]: ...
     def input(
         self,
         topic: str,
@@ -138,6 +163,12 @@ class TopologyTestDriver(StoreGetters):
 
     create_input_topic = input
 
+    @overload
+    def output(self, topic: str, key: As[K], value: As[V]) -> TestOutputTopic[K, V]: ...
+    @overload
+    def output(self, topic: str, *, value: As[V]) -> TestOutputTopic[Any, V]: ...
+    @overload
+    def output(self, topic: str, key: Any = ..., value: Any = ...) -> TestOutputTopic[Any, Any]: ...
     def output(self, topic: str, key: Any = None, value: Any = None) -> TestOutputTopic[Any, Any]:
         """A topic to read results from. `key` and `value` are types or serdes; by default what the sink writes."""
         return TestOutputTopic(self, topic, self._serdes.of_output(topic, key, value))
@@ -162,10 +193,7 @@ class TopologyTestDriver(StoreGetters):
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()
     ) -> None:
         """Process one record as it is in the topic: for poison records, or bytes from elsewhere."""
-        if self._closed:
-            raise ClosedStoreError(
-                "this driver is closed: pipe records before `close`, inside the `with` block", origin=caller()
-            )
+        self._check_open()
         self._feed(topic, (key, value, timestamp, headers))
         self._complete()
 
@@ -196,10 +224,24 @@ class TopologyTestDriver(StoreGetters):
 
     def advance_wall_clock_time(self, duration: timedelta) -> None:
         """Move the wall clock, and fire the punctuators that are then due (each once)."""
+        self._check_open()
         self._clock.advance(duration)
         self._main.punctuate(self._clock())
         self._commit()
         self._complete()
+
+    def dropped_records(self) -> dict[tuple[str, str], int]:
+        """How many records were ignored, as the semantics ask for: by node and reason.
+
+        >>> from headrace import StreamsBuilder
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in", value=str).group_by_key().count(name="count").to_stream().to("out")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.input("in").pipe(None, "x")
+        ...     driver.dropped_records()
+        {('count', 'null key or value'): 1}
+        """
+        return dict(self._main.dropped)
 
     # stores ---------------------------------------------------------------------------------------------------------
 
@@ -325,6 +367,12 @@ class TopologyTestDriver(StoreGetters):
             self._capture()
         if self._disk is not None:
             self._disk.step()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedStoreError(
+                "this driver is closed: pipe records before `close`, inside the `with` block", origin=caller()
+            )
 
     def _commit(self) -> None:
         if not self._holding:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.errors import InvalidArgumentError, LogError
 from headrace.origin import caller
-from headrace.record import NO_HEADERS, Headers, Record
+from headrace.record import Record
 from headrace.resolve import SerdePair
 from headrace.testing.arguments import written
 from headrace.testing.clock import Time, forward_milliseconds, to_milliseconds
+from headrace.testing.record import HeadersLike, to_headers
 
 if TYPE_CHECKING:
     from headrace.testing.driver import TopologyTestDriver
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-HeadersLike: TypeAlias = Mapping[str, str | bytes | None] | Iterable[tuple[str, str | bytes | None]]
 
 
 class TestInputTopic(Generic[K, V]):
@@ -71,7 +70,36 @@ class TestInputTopic(Generic[K, V]):
             to_headers(headers),
         )
 
-    pipe_input = pipe
+    def pipe_input(self, *record: Any, timestamp: Time | None = None, headers: HeadersLike = ()) -> None:
+        """`pipe` with the arguments of the original's: a record, a value, a key and a value, or these and a timestamp.
+
+        >>> from headrace import StreamsBuilder
+        >>> from headrace.testing import TestRecord, TopologyTestDriver
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in", value=str).to("out", value=str)
+        >>> with TopologyTestDriver(builder.build(), initial_wall_clock_time=0) as driver:
+        ...     topic = driver.create_input_topic("in", str, str)
+        ...     topic.pipe_input("a")
+        ...     topic.pipe_input("k", "b", 5)
+        ...     topic.pipe_input(TestRecord("k", "c", timestamp=7))
+        ...     driver.output("out").read_records_to_list()[1:]
+        [Record(key='k', value='b', timestamp=5, headers=()), Record(key='k', value='c', timestamp=7, headers=())]
+        """
+        match record:
+            case (Record() as whole,):
+                self.pipe_record(whole)
+            case (value,):
+                self.pipe(None, value, timestamp=timestamp, headers=headers)
+            case (key, value):
+                self.pipe(key, value, timestamp=timestamp, headers=headers)
+            case (key, value, at):
+                self.pipe(key, value, timestamp=at, headers=headers)
+            case _:
+                raise InvalidArgumentError(
+                    "`pipe_input` takes a record, a value, a key and a value, or these and a timestamp, got "
+                    f"{len(record)} arguments",
+                    origin=caller(),
+                )
 
     def pipe_value(
         self, value: V | None, *, timestamp: Time | None = None, headers: HeadersLike = ()
@@ -179,8 +207,15 @@ class TestOutputTopic(Generic[K, V]):
         return [record.value for record in self.read_records()]
 
     def read_key_values_to_map(self) -> dict[K, V]:
-        """The last value of each key among all records that are left."""
-        return dict(self.read_key_values())
+        """The last value of each key among all records that are left; each must have a key."""
+        pairs = self.read_key_values()
+        if any(key is None for key, _ in pairs):
+            raise LogError(
+                f"`read_key_values_to_map` wants keys, but a record in `{self.topic}` has none: use "
+                "`read_key_values`",
+                origin=caller(),
+            )
+        return dict(pairs)
 
     def queue_size(self) -> int:
         """How many records are left."""
@@ -197,15 +232,3 @@ class TestOutputTopic(Generic[K, V]):
 
     def __repr__(self) -> str:
         return f"<TestOutputTopic `{self.topic}`, {self.queue_size()} left>"
-
-
-def to_headers(headers: HeadersLike) -> Headers:
-    """Headers as pairs of a name and bytes; text is written as UTF-8.
-
-    >>> to_headers({"source": "web"})
-    (('source', b'web'),)
-    """
-    if not headers:
-        return NO_HEADERS
-    pairs: Iterable[tuple[str, Any]] = headers.items() if isinstance(headers, Mapping) else headers
-    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)

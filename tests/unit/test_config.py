@@ -1,0 +1,73 @@
+"""Settings: each is checked when it is given, and says what it must be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from headrace import StreamsBuilder, StreamsConfig, TimeWindows
+from headrace.app.topics import changelog_config
+from headrace.errors import ConfigError
+from headrace.testing import TopologyTestDriver
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("commit_interval", 5, "a timedelta of zero or more, got 5"),
+    ("commit_interval", timedelta(seconds=-1), "a timedelta of zero or more"),
+    ("statestore_cache_max_bytes", -1, "a number of bytes, 0 for no cache, or None, got -1"),
+    ("statestore_cache_max_bytes", True, "a number of bytes"),
+    ("auto_offset_reset", "none", '"earliest" or "latest", got \'none\''),
+    ("default_timestamp_extractor", "record", "a function of a record and the time of its partition"),
+    ("processing_handler", None, "a function, got None"),
+    ("production_retries", -1, "a number of zero or more"),
+    ("default_partitions", 0, "a number of one or more"),
+    ("max_batch_records", 1.5, "a number of one or more"),
+    ("replication_factor", 0, "-1 or a number of one or more"),
+    ("kafka", {"linger.ms": 5}, "a mapping from names to texts"),
+    ("windowstore_changelog_additional_retention", 1, "a timedelta of zero or more"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), WRONG, ids=lambda part: str(part)[:30])
+def test_a_wrong_setting_is_named_with_what_it_must_be(name: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        StreamsConfig(application_id="app", **{name: value})
+    assert f"`{name}` must be {message}" in str(raised.value)
+    assert "test_config.py" in str(raised.value), "the user's line"
+
+
+def test_there_is_no_weaker_guarantee() -> None:
+    assert StreamsConfig(application_id="app", processing_guarantee="exactly_once_v2")
+    with pytest.raises(ConfigError, match="always \"exactly_once_v2\", got 'at_least_once'"):
+        StreamsConfig(application_id="app", processing_guarantee="at_least_once")
+
+
+def test_generated_names_can_be_refused() -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by(lambda key, value: value, key=str)
+    grouped.count().to_stream().to("out")
+    config = StreamsConfig(application_id="app", ensure_explicit_internal_resource_naming=True)
+    with pytest.raises(ConfigError, match="these are generated: `KSTREAM-AGGREGATE-STATE-STORE-0000000002`"):
+        TopologyTestDriver(builder.build(), config)
+
+
+def test_names_of_ones_own_are_accepted() -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by(lambda key, value: value, key=str, name="by-word")
+    grouped.count(store="counts").to_stream().to("out")
+    config = StreamsConfig(application_id="app", ensure_explicit_internal_resource_naming=True)
+    with TopologyTestDriver(builder.build(), config) as driver:
+        driver.input("in").pipe("k", "v")
+        assert driver.output("out").read_key_values() == [("v", 1)]
+
+
+def test_changelogs_of_windows_are_kept_longer_than_the_store() -> None:
+    builder = StreamsBuilder()
+    windows = builder.stream("in", value=str).group_by_key().windowed_by(TimeWindows(timedelta(minutes=1)))
+    windows.count(store="counts")
+    (spec,) = builder.build().stores.values()
+    settings = StreamsConfig(
+        application_id="app", windowstore_changelog_additional_retention=timedelta(minutes=2)
+    )
+    assert changelog_config(spec, settings)["retention.ms"] == "180000"
