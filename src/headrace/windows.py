@@ -117,7 +117,7 @@ class UnlimitedWindows(TimeWindows):
 
     >>> UnlimitedWindows().starts(61_000)
     [0]
-    >>> UnlimitedWindows(start=datetime(2030, 1, 1, tzinfo=timezone.utc)).starts(61_000)
+    >>> UnlimitedWindows(start=datetime(2030, 1, 1, tzinfo=UTC)).starts(61_000)
     []
     """
 

@@ -207,7 +207,8 @@ def a_session_store_without_retention() -> None:
 
 @mistake(
     InvalidArgumentError,
-    "`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE` or `.ON_WINDOW_CLOSE`, got 'final'",
+    "`emit_strategy` takes `EmitStrategy.ON_WINDOW_UPDATE`, `.ON_WINDOW_CLOSE` or `.on_window_close(idle=…)`, "
+    "got 'final'",
 )
 def an_emit_strategy_in_words() -> None:
     windowed = words().group_by_key().windowed_by(TimeWindows(size=S))
