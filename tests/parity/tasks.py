@@ -89,7 +89,7 @@ class Tasks:
         self.output: dict[str, list[Placed]] = {}
         """By topic, in order."""
         for driver in self.drivers.values():
-            driver.partitions_are(topics)
+            driver.partitions_are({**layout.repartitions, **topics})
 
     def run(self, batch: Batch) -> None:
         """One batch, and those that follow from what it sends back to a topic that is read."""
