@@ -90,7 +90,9 @@ def _compare(
             found = {
                 number: list(map(without_trace, records)) for number, records in scenario.read(topic).items()
             }
-            _same_records(expected, found, f"{where}: topic `{topic}`")
+            # What comes back from another task falls into another batch than in the driver: only the end is the same.
+            same = _same_tables if tasks.layout.looped else _same_records
+            same(expected, found, f"{where}: topic `{topic}`")
             counts.records += len(expected)
         assert scenario.streams is not None
         for store, kind in case.stores.items():
@@ -127,3 +129,9 @@ def _same_records(expected: list[Placed], found: dict[int, list[Rec]], where: st
         assert [record for record in records if record.key is not None] == wanted, f"{where}, {number}"
     loose = Counter(record for place, record in expected if place is None)
     assert Counter(r for records in found.values() for r in records if r.key is None) == loose, where
+
+
+def _same_tables(expected: list[Placed], found: dict[int, list[Rec]], where: str) -> None:
+    """The last value of each key."""
+    wanted = {record.key: record.value for _, record in expected}
+    assert {r.key: r.value for records in found.values() for r in records} == wanted, where
