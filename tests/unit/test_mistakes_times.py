@@ -152,7 +152,7 @@ def windows_that_are_a_duration() -> None:
 @mistake(
     InvalidArgumentError,
     "`windowed_by` takes `TimeWindows`, `SlidingWindows` or `SessionWindows`, got "
-    "JoinWindows(before_ms=1000, after_ms=1000, grace_ms=0)",
+    "JoinWindows(before_ms=1000, after_ms=1000, grace_ms=0, idle_ms=None)",
     node="KSTREAM-SOURCE-0000000000",
 )
 def windows_of_a_join() -> None:
