@@ -37,6 +37,7 @@ final class Program {
         if (program.get("headers").asBoolean()) s.headers();
         if (program.get("wall").asInt() > 0) s.wall(0.15, program.get("wall").asInt());
         if (program.has("config")) program.get("config").fields().forEachRemaining(e -> s.conf(e.getKey(), e.getValue().asText()));
+        if (program.has("optimization")) s.conf("topology.optimization", program.get("optimization").asText());
         s.dsl(b -> new Program(program).build(b, s));
         s.topology();
         return s;

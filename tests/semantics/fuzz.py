@@ -32,7 +32,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-streams"
 def topology(program: dict[str, Any]) -> Topology:
     builder = StreamsBuilder()
     build(program, builder)
-    return builder.build()
+    return builder.build(optimization=program.get("optimization", "none"))
 
 
 def compare(program: dict[str, Any], folder: Path, counts: Counts) -> str:
@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument(
         "--size", type=int, default=9, help="how many operators at most, without sources and sinks"
     )
+    parser.add_argument("--optimization", default="none", help="`topology.optimization`, on both sides")
     parser.add_argument("--folder", type=Path, help="where to leave programs and cases")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
@@ -77,6 +78,8 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         numbers = range(given.seed, given.seed + given.programs)
         programs = [generate(number, f"program-{number}", given.size) for number in numbers]
+        if given.optimization != "none":
+            programs = [{**program, "optimization": given.optimization} for program in programs]
         lines = folder / "programs.jsonl"
         lines.write_text("".join(json.dumps(program) + "\n" for program in programs))
         subprocess.run([SCRIPT, "RunPrograms", lines, folder], check=True)

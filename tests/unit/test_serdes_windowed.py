@@ -9,6 +9,7 @@ import pytest
 from headrace.errors import MissingSerdeError
 from headrace.record import Windowed
 from headrace.serdes import Serdes, SessionWindowedSerde, TimeWindowedSerde, partition_bytes, resolve
+from headrace.serdes.joined import JoinKeySerde
 
 TIME = TimeWindowedSerde(Serdes.string(), size_ms=60_000)
 SESSION = SessionWindowedSerde(Serdes.string())
@@ -62,3 +63,10 @@ def test_the_default_key_fills_a_windowed_serde_that_has_none() -> None:
 def test_windowed_serdes_survive_pickling() -> None:
     assert pickle.loads(pickle.dumps(TIME)) == TIME
     assert pickle.loads(pickle.dumps(SESSION)) == SESSION
+
+
+def test_the_default_key_reaches_the_inside_of_a_key_inside_another() -> None:
+    """An outer join of a windowed stream keeps records under keys of keys."""
+    found = resolve(JoinKeySerde(SessionWindowedSerde(None)), Serdes.string())
+    assert found == JoinKeySerde(SessionWindowedSerde(Serdes.string()))
+    assert resolve(JoinKeySerde(SessionWindowedSerde(None)), None) is None

@@ -93,9 +93,15 @@ def resolve(serde: Serde[Any] | None, default: Serde[Any] | None) -> Serde[Any] 
     """
     if serde is None:
         return default
-    if isinstance(serde, _AROUND_OTHERS) and serde.inner is None:
+    if not isinstance(serde, _AROUND_OTHERS):
+        return serde
+    if serde.inner is None:
         return None if default is None else serde.with_inner(default)
-    return serde
+    if isinstance(serde, JoinValuesSerde):
+        return serde
+    # The key of a join may itself be around another: a window's.
+    inner = resolve(serde.inner, default)
+    return serde if inner is serde.inner else None if inner is None else serde.with_inner(inner)
 
 
 _AROUND_OTHERS = (
