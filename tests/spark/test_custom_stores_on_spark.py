@@ -143,5 +143,10 @@ def test_limited_stores_and_stores_in_memory_are_rebuilt_as_they_were(
     few, recent = dict(app.streams.store("few").all()), list(app.streams.store("recent").all())
     app.stop()
     assert_partitions_equal(app, inputs, "counted", "recent")
-    assert len(few) == 4 * 3
+    kept: dict[str, int] = {}
+    for number in range(4):
+        rows = reference(app.topology, of_partition(inputs, number, 4), stores=["few"]).stores["few"]
+        assert len(rows) <= 3
+        kept.update(rows)
+    assert few == kept
     assert recent
