@@ -1,4 +1,4 @@
-"""The topologies whose texts are in `describe/`."""
+"""The topologies whose texts are in `conformance/describe`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`describe()` is Kafka Streams' text to the letter: each file in `describe/` was written by the real library."""
+"""`describe()` is Kafka Streams' text to the letter: the files in `conformance/describe` are the real library's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from describe_cases import CASES
 
 from headrace import Topology
 
-TEXTS = Path(__file__).parent / "describe"
+TEXTS = Path(__file__).parents[2] / "conformance" / "describe"
 
 
 @pytest.mark.parametrize("name", sorted(CASES))
@@ -26,5 +26,7 @@ def test_the_text_equals_kafka_streams(name: str) -> None:
 
 
 def test_every_text_has_its_topology() -> None:
-    assert {path.stem for path in TEXTS.glob("*.txt")} == set(CASES)
+    recorded = {path.stem for path in TEXTS.glob("*.txt")}
+    # Those with optimizations are compared beside the scenarios.
+    assert {name for name in recorded if "_opt_" not in name} == set(CASES)
     assert not [name for name in CASES if not re.fullmatch("[a-z0-9_]+", name)]

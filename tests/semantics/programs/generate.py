@@ -135,7 +135,9 @@ def global_table(draft: Draft) -> None:
     draft.add("global_table", made, topic=topic, store=draft.perhaps("store"))
 
 
-SOURCES = [stream] * 5 + [table] * 4 + [versioned_table, versioned_table, global_table, same_topics, several_topics]
+SOURCES = (
+    [stream] * 5 + [table] * 4 + [versioned_table, versioned_table, global_table, same_topics, several_topics]
+)
 
 
 def source(draft: Draft) -> None:

@@ -1,7 +1,3 @@
-// Writes the texts of stream-stream joins, sliding windows, cogroups and final results, with the real Kafka Streams:
-//   javac -cp "libs/*" -d classes DescribeStreams.java && java -cp "classes:libs/*" DescribeStreams .
-// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_stream_cases.py.
-
 import java.nio.file.*;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -11,7 +7,8 @@ import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.state.*;
 
-public class DescribeStreams {
+/** describe() texts of stream-stream joins, sliding windows, cogroups and final results. The same topologies in Python: describe_stream_cases.py in tests/unit. */
+final class StreamDescribes {
     static Path dir;
     static final ValueJoiner<String, String, String> J = (x, y) -> x;
     static final Aggregator<String, String, String> AGG = (k, v, a) -> a;
@@ -31,8 +28,8 @@ public class DescribeStreams {
         Files.writeString(dir.resolve(name + ".txt"), builder.build().describe().toString());
     }
 
-    public static void main(String[] args) throws Exception {
-        dir = Path.of(args[0]);
+    static void add() throws Exception {
+        dir = Describes.dir;
         joins();
         windows();
         cogroups();

@@ -1,7 +1,3 @@
-// Writes the texts beside it, with the real Kafka Streams:
-//   javac -cp "libs/*" -d classes Describe.java && java -cp "classes:libs/*" Describe .
-// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_cases.py, describe_more_cases.py, describe_table_cases.py.
-
 import java.nio.file.*;
 import java.time.Duration;
 import java.util.*;
@@ -20,7 +16,8 @@ import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.*;
 
-public class Describe {
+/** describe() texts of the operators, applications and hand-made topologies. The same topologies in Python: describe_cases.py, describe_more_cases.py, describe_table_cases.py in tests/unit. */
+final class BasicDescribes {
     static final Serde<String> S = Serdes.String();
     static Path dir;
 
@@ -63,8 +60,8 @@ public class Describe {
         write(name, builder.build());
     }
 
-    public static void main(String[] args) throws Exception {
-        dir = Path.of(args[0]);
+    static void add() throws Exception {
+        dir = Describes.dir;
         ValueJoiner<String, String, String> j = (x, y) -> x;
         stateless();
         aggregates();
@@ -144,7 +141,7 @@ public class Describe {
             KGroupedStream<String, String> g = b.<String, String>stream("in").groupByKey();
             g.windowedBy(TimeWindows.ofSizeAndGrace(ms(100), ms(10))).count().toStream().to("o1");
             g.windowedBy(TimeWindows.ofSizeWithNoGrace(ms(100)).advanceBy(ms(50)))
-                .<String>aggregate(() -> "", (k, v, x) -> x, Describe.<String, String, WindowStore<Bytes, byte[]>>as("hops"))
+                .<String>aggregate(() -> "", (k, v, x) -> x, BasicDescribes.<String, String, WindowStore<Bytes, byte[]>>as("hops"))
                 .toStream((k, v) -> k.key()).to("o2");
             g.windowedBy(TimeWindows.ofSizeWithNoGrace(ms(100))).reduce((x, y) -> x, Named.as("red"), as("rs"))
                 .toStream().to("o3");

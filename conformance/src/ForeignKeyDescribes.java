@@ -1,7 +1,3 @@
-// Writes the texts of foreign-key joins, with the real Kafka Streams:
-//   javac -cp "libs/*" -d classes DescribeForeignKeys.java && java -cp "classes:libs/*" DescribeForeignKeys .
-// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_foreign_key_cases.py.
-
 import java.nio.file.*;
 import java.util.Optional;
 import java.util.Set;
@@ -12,7 +8,8 @@ import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.processor.*;
 import org.apache.kafka.streams.state.*;
 
-public class DescribeForeignKeys {
+/** describe() texts of foreign-key joins. The same topologies in Python: describe_foreign_key_cases.py in tests/unit. */
+final class ForeignKeyDescribes {
     static Path dir;
     static final ValueJoiner<String, String, String> J = (x, y) -> x;
     static final Function<String, String> FK = v -> v;
@@ -25,8 +22,8 @@ public class DescribeForeignKeys {
         Files.writeString(dir.resolve(name + ".txt"), builder.build().describe().toString());
     }
 
-    public static void main(String[] args) throws Exception {
-        dir = Path.of(args[0]);
+    static void add() throws Exception {
+        dir = Describes.dir;
         dsl("foreign_key_joins", b -> {
             KTable<String, String> ta = b.table("a"), tb = b.table("b");
             ta.join(tb, FK, J).toStream().to("i");

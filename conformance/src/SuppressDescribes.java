@@ -1,7 +1,3 @@
-// Writes the texts of suppressed tables, with the real Kafka Streams:
-//   javac -cp "libs/*" -d classes DescribeSuppress.java && java -cp "classes:libs/*" DescribeSuppress .
-// where libs holds kafka-streams and what it needs. The same topologies in Python: describe_suppress_cases.py.
-
 import java.nio.file.*;
 import java.time.Duration;
 import java.util.function.Consumer;
@@ -9,7 +5,8 @@ import org.apache.kafka.streams.*;
 import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.kstream.Suppressed.BufferConfig;
 
-public class DescribeSuppress {
+/** describe() texts of suppressed tables. The same topologies in Python: describe_suppress_cases.py in tests/unit. */
+final class SuppressDescribes {
     static Path dir;
     static final ValueJoiner<String, String, String> J = (x, y) -> x;
 
@@ -22,8 +19,8 @@ public class DescribeSuppress {
     static Duration ms(long n) { return Duration.ofMillis(n); }
     static <K> Suppressed<K> soon() { return Suppressed.untilTimeLimit(ms(10), BufferConfig.maxRecords(1)); }
 
-    public static void main(String[] args) throws Exception {
-        dir = Path.of(args[0]);
+    static void add() throws Exception {
+        dir = Describes.dir;
         dsl("windowed_suppress", b -> {
             b.<String, String>stream("in").groupByKey().windowedBy(TimeWindows.ofSizeAndGrace(ms(100), ms(10))).count()
                 .suppress(Suppressed.untilWindowCloses(BufferConfig.unbounded())).toStream().to("out", Produced.with(WindowedSerdes.timeWindowedSerdeFrom(String.class, 100), null));
@@ -36,7 +33,7 @@ public class DescribeSuppress {
             t.join(b.table("other"), J).toStream().to("b");
             b.<String, String>stream("s").join(t, J).to("c");
             t.groupBy(KeyValue::pair).count().toStream().to("d");
-            t.suppress(DescribeSuppress.<String>soon().withName("again")).filter((k, v) -> true).leftJoin(t, J).toStream().to("e");
+            t.suppress(SuppressDescribes.<String>soon().withName("again")).filter((k, v) -> true).leftJoin(t, J).toStream().to("e");
         });
     }
 }
