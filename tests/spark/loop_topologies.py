@@ -4,7 +4,9 @@ their functions.
 
 from __future__ import annotations
 
-from headrace import StreamsBuilder, Topology
+import re
+
+from headrace import Processor, Record, StreamsBuilder, Topology, key_value_store
 
 
 def both(left: object, right: object) -> str:
@@ -56,6 +58,51 @@ def rekeyed() -> Topology:
     rows, others = left.to_table(), right.reduce(lambda old, new: new, value=str)
     rows.join(others, on=other, join=both, value=str, store="joined").to_stream().to("inner")
     others.left_join(rows, on=other, join=both, value=str).to_stream().to("outer")
+    return builder.build()
+
+
+def own_topic() -> Topology:
+    """Through a topic of the user's that the application reads again, twice, one of them found by a pattern."""
+    builder = StreamsBuilder()
+    words = builder.stream("in", value=str).map(lambda key, value: (value[0], value), key=str, value=str)
+    words.to("middle")
+    counts = builder.stream("middle", value=str).group_by_key().count(store="counts")
+    counts.to_stream().to(lambda key, count, metadata: "more-counts", value=int)
+    again = builder.stream(re.compile("more-.*"), value=int).select_key(lambda key, n: f"n{n % 3}", key=str)
+    again.group_by_key().reduce(max, store="highest").to_stream().to("highest")
+    return builder.build()
+
+
+class Adds(Processor[str, int, str, int]):
+    """Adds to a sum under each key, and sends it on."""
+
+    def process(self, record: Record[str, int]) -> None:
+        store = self.context.get_state_store("sums")
+        total = (store.get(record.key) or 0) + record.value
+        store.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def one_store_at_two_depths() -> Topology:
+    """Two processors behind each other share a store, with a repartition in between."""
+    builder = StreamsBuilder()
+    builder.add_state_store(key_value_store("sums", key=str, value=int))
+    numbers = builder.stream("in", value=str).map_values(count_of, value=int)
+    first = numbers.process(Adds, stores=["sums"], key=str, value=int)
+    rekeyed = first.select_key(lambda key, total: f"r{total % 5}", key=str).map_values(
+        lambda total: 1, value=int
+    )
+    rekeyed.repartition().process(Adds, stores=["sums"], key=str, value=int).to("out")
+    return builder.build()
+
+
+def counts_of_itself() -> Topology:
+    """A stream meets the counts that it makes itself."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in", value=str)
+    counts = stream.group_by(lambda key, value: f"k{count_of(value) % 10}", key=str).count(store="counts")
+    stream.left_join(counts, join=both, value=str).to("joined")
+    counts.to_stream().to("counts")
     return builder.build()
 
 

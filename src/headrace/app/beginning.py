@@ -32,7 +32,8 @@ def base_commit(
     for name, (partitions, settings) in wanted.items():
         if name not in existing:
             log.create_topic(name, partitions, settings)
-    unknown = {name: [0] * partitions for name, (partitions, _) in wanted.items()}
+    unknown = {name: [0] * partitions for name, partitions in layout.topics.items()}
+    unknown |= {name: [0] * partitions for name, (partitions, _) in wanted.items()}
     return msgspec.structs.replace(
         base,
         positions={**first_positions(log, topology, layout, base.positions, config), **base.positions},

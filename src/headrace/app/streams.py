@@ -103,7 +103,7 @@ class Streams:
         self._reached: dict[str, list[int]] = {}
         self._purger: Purger | None = None
         self._sent_to_itself = False
-        """Whether something went back to an earlier stage: the next batch reads it."""
+        """Whether the last batch has written something that the application itself has to read."""
         """How far each topic has been read, as of the commit that the stores show."""
 
     # life ----------------------------------------------------------------------------------------------------------
@@ -255,8 +255,8 @@ class Streams:
         self._reached = {**batch.commit.positions, **batch.globals}
         self._sent_to_itself = any(
             position < end
-            for topic in map(self._layout.internal_name, self._layout.looped)
-            for position, end in zip(batch.commit.positions[topic], batch.commit.ends[topic], strict=True)
+            for topic, positions in batch.commit.positions.items()
+            for position, end in zip(positions, batch.commit.ends.get(topic, ()), strict=False)
         )
         self.metrics.add(batch)
         assert self._purger is not None

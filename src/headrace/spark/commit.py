@@ -30,7 +30,9 @@ class CommitRecord(msgspec.Struct, frozen=True):
     tasks: dict[str, TaskCommit] = {}
     """Task id -> its accepted attempt."""
     ends: dict[str, list[int]] = {}
-    """Changelog topic -> its end after this commit, by partition."""
+    """Changelog topic -> its end after this commit, by partition; and where the application has last written to the
+    topics that it reads itself.
+    """
     due: int | None = None
     """When the next wall-clock punctuator is due."""
     version: int = VERSION

@@ -61,8 +61,11 @@ class Planner:
         """The next batch, or None while there is nothing to do."""
         starts = {tp: base.positions[tp.topic][tp.partition] for tp in self._partitions}
         latest = {**self.log.latest([*self._others, *self._globals])}
-        # The commit knows where they end. Kafka may need a moment to tell.
-        latest |= {tp: base.ends[tp.topic][tp.partition] for tp in self._loops}
+        # The commit knows how far the application has written what it reads itself. Kafka may need a moment to tell.
+        for tp in self._partitions:
+            latest[tp] = max(
+                latest.get(tp, 0), base.ends[tp.topic][tp.partition] if tp.topic in base.ends else 0
+            )
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
         if self.planned and now < base.wall_clock + self.commit_interval_ms:

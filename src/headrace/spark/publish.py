@@ -120,13 +120,12 @@ def collect(table: pa.Table, layout: Layout) -> Collected:
             writers.setdefault((row.sub, row.task), []).append(unpack(row.payload))
         elif row.kind == "changelog":
             changes.setdefault((row.topic, row.partition), []).append(unpack(row.payload))
-    looped = set(map(layout.internal_name, layout.looped))
     for topic, writers in sorted(outputs.items()):
         written = [batches for _, batches in sorted(writers.items())]
         apart = topic in layout.apart
         for batch in (batch for batches in written for batch in batches) if apart else interleave(written):
-            # The commit tells where these end, so that the next batch reads all of them.
-            (found.changelogs if topic in looped else found.outputs).append(_output(topic, batch))
+            # Of what the application reads itself the commit tells the end: Kafka may need a moment to know it.
+            (found.changelogs if topic in layout.topics else found.outputs).append(_output(topic, batch))
     for (topic, partition), batches in sorted(changes.items()):
         found.changelogs += [ArrowOutgoing(topic, batch, partition) for batch in batches]
     return found
