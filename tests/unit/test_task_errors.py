@@ -253,6 +253,7 @@ def test_a_production_handler_may_have_it_tried_again() -> None:
 
 
 def test_not_for_ever() -> None:
+    """ADR 0027."""
     attempts: list[int] = []
     with (
         writing(Flaky(1000), attempts, production_retries=2) as driver,
