@@ -2,11 +2,9 @@ import java.nio.file.*;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.*;
-import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.*;
 import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.processor.*;
-import org.apache.kafka.streams.state.*;
 
 /** describe() texts of foreign-key joins. The same topologies in Python: describe_foreign_key_cases.py in tests/unit. */
 final class ForeignKeyDescribes {

@@ -1,10 +1,6 @@
-import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.*;
 import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.processor.api.*;
-import org.apache.kafka.streams.state.*;
-
-import java.util.*;
 
 /** `topology.optimization`: what comes out must be the same, or, for a self join, what the one store gives. */
 final class OptimizedScenarios extends Scenarios {

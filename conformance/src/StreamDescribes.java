@@ -1,11 +1,9 @@
 import java.nio.file.*;
 import java.time.Duration;
 import java.util.function.Consumer;
-import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.*;
 import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.processor.StateStore;
-import org.apache.kafka.streams.state.*;
 
 /** describe() texts of stream-stream joins, sliding windows, cogroups and final results. The same topologies in Python: describe_stream_cases.py in tests/unit. */
 final class StreamDescribes {
