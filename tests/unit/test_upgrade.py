@@ -276,8 +276,19 @@ def test_a_rule_for_how_long_rows_live() -> None:
     change = changed(
         of_store(key_value_store("s", value=str)), of_store(key_value_store("s", value=str, ttl=ms(10)))
     )
-    assert change.level is Level.MOVES
-    assert "`ttl_ms` was 0, and is 10: rows from before were kept by the old rule" in change.message
+    assert change.level is Level.SAFE
+    assert (
+        "`ttl_ms` was 0, and is 10: rows from before go by it too, by their own timestamps" in change.message
+    )
+
+
+def test_how_long_a_join_waits_while_nothing_comes_is_not_in_its_stores() -> None:
+    def joined(builder: StreamsBuilder, idle: timedelta | None) -> None:
+        windows = JoinWindows(ms(5), idle=idle)
+        words(builder).left_join(builder.stream("more", value=str), windows=windows, join=max).to("out")
+
+    old, new = built(lambda b: joined(b, None)), built(lambda b: joined(b, ms(10)))
+    assert compare(old, new).level is Level.SAFE
 
 
 def test_another_operator_fills_the_store() -> None:

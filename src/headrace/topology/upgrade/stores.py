@@ -13,6 +13,8 @@ from headrace.topology.upgrade.saved import SavedTopology, Store
 _SAME_BYTES = ({"key_value", "timestamped_key_value"}, {"window", "timestamped_window"})
 _CACHED = ("persistent", "caching")
 """Settings of the copy on the host alone."""
+_LIFETIME = {"ttl_ms", "ttl_clock"}
+"""When rows run out."""
 _TOLD = {
     "name",
     "kind",
@@ -175,7 +177,7 @@ def _sizes(one: Store, other: Store) -> Iterator[Change]:
     before, now = (
         _given(store, "windows") or {"size_ms": store.data["window_size_ms"]} for store in (one, other)
     )
-    for setting in sorted((before.keys() | now.keys()) - {"type", "grace_ms"}):
+    for setting in sorted((before.keys() | now.keys()) - {"type", "grace_ms", "idle_ms"}):
         if before.get(setting) == now.get(setting):
             continue
         told = f"`{setting}` of its windows was {before.get(setting)}, and is {now.get(setting)}"
@@ -241,6 +243,11 @@ def _settings(one: Store, other: Store) -> Iterator[Change]:
         told = f"`{setting}` was {before!r}, and is {now!r}"
         if setting in _CACHED:
             yield Change(Level.SAFE, subject, f"{told}: its changelog stays as it is", origin=origin)
+        elif setting in _LIFETIME:
+            what = (
+                f"{told}: rows from before go by it too, by their own timestamps; those that are gone stay so"
+            )
+            yield Change(Level.SAFE, subject, what, origin=origin)
         elif setting == "log_config":
             topic = f"<application-id>-{other.name}-changelog"
             yield Change(
