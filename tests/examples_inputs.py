@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from examples import (
+    card_payments,
     customer_order_counts,
     four_windows,
     high_value_orders,
@@ -88,7 +89,16 @@ ORDER_PIPELINE = [
     ("orders-raw", "o4", order_pipeline.RawOrder("p9", 1), 5),
 ]
 
+CARD_PAYMENTS = [
+    ("logins", "ann", "phone", 0),
+    ("payments", "ann", card_payments.Payment("p1", 50.0), 1 * MINUTE),
+    ("payments", "ann", card_payments.Payment("p2", 700.0), 2 * MINUTE),
+    ("payments", "ann", card_payments.Payment("p1", 50.0), 3 * MINUTE),
+    ("payments", "ann", card_payments.Payment("p3", 20.0), 31 * MINUTE),
+]
+
 MORE_EXAMPLES: dict[str, tuple[ModuleType, list[tuple[str, str, Any, int]]]] = {
+    "card_payments": (card_payments, CARD_PAYMENTS),
     "high_value_orders": (high_value_orders, HIGH_VALUE_ORDERS),
     "customer_order_counts": (customer_order_counts, CUSTOMER_ORDER_COUNTS),
     "order_enrichment": (order_enrichment, ORDER_ENRICHMENT),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import examples_inputs as inputs
@@ -11,6 +12,7 @@ import pytest
 from examples_data import EXAMPLES
 
 from examples import customer_order_counts
+from examples.card_payments import CheckedPayment
 from examples.high_value_orders import HighValueOrder
 from examples.order_enrichment import CustomersOrder, OrderedProduct, PaidOrder
 from examples.order_pipeline import ProcessedOrder, RawOrder, RefusedOrder
@@ -32,6 +34,22 @@ def run(name: str) -> Iterator[TopologyTestDriver]:
 def test_every_example_has_a_test() -> None:
     files = {path.stem for path in Path("examples").glob("*.py")} - {"__init__", "demo"}
     assert files == {*inputs.MORE_EXAMPLES, *(example.name for example in EXAMPLES)}
+
+
+def test_payments_are_checked_once_and_counted_when_nothing_comes_any_more() -> None:
+    with run("card_payments") as driver:
+        assert driver.output("checked-payments").read_values() == [
+            CheckedPayment("p1", 5, "phone"),
+            CheckedPayment("p2", 70, "phone"),
+            CheckedPayment("p3", 2, None),
+        ]
+        assert driver.store("active-logins").get("ann") is None
+        counts = driver.output("payment-counts")
+        assert counts.read_key_values() == [("ann", 2)]
+        driver.advance_wall_clock_time(timedelta(minutes=4, seconds=29))
+        assert counts.is_empty()
+        driver.advance_wall_clock_time(timedelta(seconds=1))
+        assert counts.read_key_values() == [("ann", 1)]
 
 
 def test_only_orders_of_1000_and_more_pass() -> None:
