@@ -23,6 +23,7 @@ END_OF_TIME = 2**63 - 1
 class Counts:
     """How much was compared."""
 
+    topologies: int = 0
     runs: int = 0
     steps: int = 0
     records: int = 0
