@@ -101,6 +101,8 @@ class StreamTask:
         self._has_lines = bool(self._lines)
         self._batches: list[Callable[[], None]] = []
         self._caches = caches_of(sub.nodes, stores)
+        self.holds_back = bool(self._caches or self._customs)
+        """Whether `flush` has anything to do."""
         self._sources = self._compile(sub, stores, global_stores or {}, config, old_values)
         self._by_topic: dict[str, Source] = {topic: s for s in self._sources for topic in s.node.topics}
 

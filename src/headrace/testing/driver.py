@@ -193,9 +193,10 @@ class TopologyTestDriver(StoreGetters):
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()
     ) -> None:
         """Process one record as it is in the topic: for poison records, or bytes from elsewhere."""
-        self._check_open()
+        if self._closed:
+            raise self._is_closed()
         self._feed(topic, (key, value, timestamp, headers))
-        self._complete()
+        self._work()
 
     @contextmanager
     def one_commit(self) -> Iterator[None]:
@@ -224,10 +225,12 @@ class TopologyTestDriver(StoreGetters):
 
     def advance_wall_clock_time(self, duration: timedelta) -> None:
         """Move the wall clock, and fire the punctuators that are then due (each once)."""
-        self._check_open()
+        if self._closed:
+            raise self._is_closed()
         self._clock.advance(duration)
         self._main.punctuate(self._clock())
-        self._commit()
+        if self._main.holds_back and not self._holding:
+            self._main.flush()
         self._complete()
 
     def dropped_records(self) -> dict[tuple[str, str], int]:
@@ -358,25 +361,29 @@ class TopologyTestDriver(StoreGetters):
             self._queues.add(topic, record)
 
     def _complete(self) -> None:
-        """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
-        queues = self._queues
+        """Go on from what was written without a record: by a start, a punctuator or a flush."""
         self._capture()
-        while queues:
-            self._run(self._main, *queues.take())
-            self._commit()
-            self._capture()
+        self._work()
+
+    def _work(self) -> None:
+        """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
+        take, task, capture = self._queues.take, self._main, self._capture
+        try:
+            while (taken := take()) is not None:
+                self._run(task, *taken)
+                if task.holds_back and not self._holding:
+                    task.flush()
+                capture()
+        except BaseException:
+            capture()
+            raise
         if self._disk is not None:
             self._disk.step()
 
-    def _check_open(self) -> None:
-        if self._closed:
-            raise ClosedStoreError(
-                "this driver is closed: pipe records before `close`, inside the `with` block", origin=caller()
-            )
-
-    def _commit(self) -> None:
-        if not self._holding:
-            self._main.flush()
+    def _is_closed(self) -> ClosedStoreError:
+        return ClosedStoreError(
+            "this driver is closed: pipe records before `close`, inside the `with` block", origin=caller()
+        )
 
     def _run(self, task: StreamTask, topic: str, record: RawRecord) -> None:
         offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1

@@ -19,8 +19,8 @@ class RecordQueues:
     >>> queues = RecordQueues()
     >>> queues.add("a", (None, b"1", 5, ()))
     >>> queues.add("b", (None, b"2", 3, ()))
-    >>> queues.take()[0], queues.take()[0], bool(queues)
-    ('b', 'a', False)
+    >>> queues.take(), queues.take(), queues.take()
+    (('b', (None, b'2', 3, ())), ('a', (None, b'1', 5, ())), None)
     """
 
     __slots__ = ("_heap", "_waiting")
@@ -30,9 +30,6 @@ class RecordQueues:
         self._heap: list[tuple[int, str]] = []
         """The topics that have records, with the timestamp of the first."""
 
-    def __bool__(self) -> bool:
-        return bool(self._heap)
-
     def add(self, topic: str, record: RawRecord) -> None:
         """Append a record to a topic."""
         queue = self._waiting.get(topic)
@@ -40,11 +37,18 @@ class RecordQueues:
             queue = self._waiting[topic] = deque()
         queue.append(record)
         if len(queue) == 1:
-            self._offer(record[2], topic)
+            if self._heap:
+                self._offer(record[2], topic)
+            else:
+                self._heap.append((record[2], topic))
 
-    def take(self) -> tuple[str, RawRecord]:
-        """Remove the next record; there must be one."""
-        _, topic = self._poll()
+    def take(self) -> tuple[str, RawRecord] | None:
+        """Remove the next record; None when no record waits."""
+        heap = self._heap
+        if not heap:
+            return None
+        # Mostly one topic at most has records: no heap is needed then.
+        _, topic = heap.pop() if len(heap) == 1 else self._poll()
         queue = self._waiting[topic]
         record = queue.popleft()
         if queue:
