@@ -79,7 +79,9 @@ def test_a_builder_can_be_built_twice() -> None:
     assert shape(plain) == (False, 2, 2)
 
 
-@pytest.mark.parametrize("optimization", ["some", "all,none", ["all", "reuse.ktable.source.topics"], ""])
+@pytest.mark.parametrize(
+    "optimization", ["some", "all,none", ["all", "reuse.ktable.source.topics"], "", True, None]
+)
 def test_an_unknown_rewrite_is_refused(optimization: Any) -> None:
     with pytest.raises(
         InvalidArgumentError, match=r'"none", "all", or some of .*; got .*\n?.*test_optimization'

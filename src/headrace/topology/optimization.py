@@ -32,7 +32,9 @@ def optimizations_of(optimization: Optimization, origin: Origin) -> frozenset[st
     >>> len(optimizations_of("all", NOWHERE)), len(optimizations_of("none", NOWHERE))
     (3, 0)
     """
-    names = optimization.split(",") if isinstance(optimization, str) else list(optimization)
+    # What is neither text nor a list of texts, such as True, is no rewrite that anybody knows.
+    listed = optimization if isinstance(optimization, Iterable) else [optimization]
+    names = optimization.split(",") if isinstance(optimization, str) else list(listed)
     names = [str(name).strip() for name in names]
     if names in ([OPTIMIZE], [NO_OPTIMIZATION]):
         return frozenset(EACH if names == [OPTIMIZE] else ())
