@@ -7,6 +7,7 @@ from typing import Any
 
 from examples import (
     card_payments,
+    custom_store,
     customer_order_counts,
     four_windows,
     high_value_orders,
@@ -97,7 +98,13 @@ CARD_PAYMENTS = [
     ("payments", "ann", card_payments.Payment("p3", 20.0), 31 * MINUTE),
 ]
 
+CUSTOM_STORE = [
+    *(("prices", "kettle", price, number) for number, price in enumerate([20.0, 22.0, 24.0, 32.0], 1)),
+    ("prices", "mug", 5.0, 5),
+]
+
 MORE_EXAMPLES: dict[str, tuple[ModuleType, list[tuple[str, str, Any, int]]]] = {
+    "custom_store": (custom_store, CUSTOM_STORE),
     "card_payments": (card_payments, CARD_PAYMENTS),
     "high_value_orders": (high_value_orders, HIGH_VALUE_ORDERS),
     "customer_order_counts": (customer_order_counts, CUSTOMER_ORDER_COUNTS),

@@ -118,6 +118,20 @@ def test_a_processor_keeps_a_running_total() -> None:
         assert dict(driver.store("my-state-store").all()) == {"a": 3, "b": 1}
 
 
+def test_a_store_by_hand_keeps_the_last_three_prices_over_a_restart() -> None:
+    with run("custom_store") as driver:
+        driver.restart()
+        driver.input("prices").pipe("kettle", 40.0)
+        assert driver.output("average-prices").read_key_values() == [
+            ("kettle", 20.0),
+            ("kettle", 21.0),
+            ("kettle", 22.0),
+            ("kettle", 26.0),
+            ("mug", 5.0),
+            ("kettle", 32.0),
+        ]
+
+
 def test_a_summary_and_the_revenue_of_each_customer() -> None:
     with run("order_summary") as driver:
         assert driver.output("order-summaries").read_values() == [
