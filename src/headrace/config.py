@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -96,6 +97,23 @@ class StreamsConfig:
     def state_path(self) -> Path:
         """Where the local stores of this application are."""
         return Path(self.state_dir or Path(self.data_dir) / "state") / self.application_id
+
+
+def config_of(settings: Mapping[str, Any], config: StreamsConfig | None = None) -> StreamsConfig:
+    """Settings by name, on top of those of `config`; a name that is none is refused."""
+    known = StreamsConfig.__dataclass_fields__
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ": `StreamsConfig` has those that there are"
+            raise ConfigError(f"there is no setting `{name}`{hint}", origin=caller())
+    if config is not None:
+        return replace(config, **settings)
+    if "application_id" not in settings:
+        raise ConfigError(
+            "an application needs a name: pass `application_id=` or a `StreamsConfig`", origin=caller()
+        )
+    return StreamsConfig(**settings)
 
 
 def _is_int(least: int) -> Callable[[object], bool]:

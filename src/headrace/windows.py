@@ -19,7 +19,8 @@ def milliseconds(duration: timedelta, what: str, *, positive: bool = True) -> in
     given: object = duration
     if not isinstance(given, timedelta):
         number = isinstance(given, int | float) and not isinstance(given, bool)
-        fix = f"timedelta(milliseconds={given!r})" if number else "timedelta(minutes=5), for example"
+        of_number = f"timedelta(seconds={given!r}) or timedelta(milliseconds={given!r})"
+        fix = of_number if number else "timedelta(minutes=5), for example"
         raise InvalidDurationError(f"`{what}` takes a timedelta, got {given!r}: write {fix}", origin=caller())
     result = duration // timedelta(milliseconds=1)
     if result < (1 if positive else 0):

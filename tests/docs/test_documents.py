@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from documents import DOCUMENTS, ROOT, WITH_PYTHON, Document
 
-from headrace import StreamsConfig
+from headrace import KGroupedStream, KGroupedTable, KStream, KTable, StreamsBuilder, StreamsConfig
 from headrace.cli.main import COMMANDS, parser_for
 
 
@@ -52,6 +52,17 @@ def test_every_setting_is_documented() -> None:
     page = (ROOT / "docs/reference/configuration.md").read_text()
     documented = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert documented == {field.name for field in fields(StreamsConfig)}
+
+
+@pytest.mark.parametrize("handle", [StreamsBuilder, KStream, KTable, KGroupedStream, KGroupedTable])
+def test_every_operator_is_documented(handle: type) -> None:
+    page = (ROOT / "docs/reference/operators.md").read_text()
+    operators = {name for name in dir(handle) if not name.startswith("_") and callable(getattr(handle, name))}
+    elsewhere = {"add_state_store", "add_global_store", "build", "branch"}
+    assert operators
+    assert {
+        name for name in operators - elsewhere if not re.search(rf"`[^`]*\b{name}\b[^`]*`", page)
+    } == set()
 
 
 def commands(document: Document) -> list[list[str]]:

@@ -173,7 +173,7 @@ def test_a_bad_line_is_named_and_those_before_it_are_kept(
     shell(*arguments, stdin=stdin)
     assert shell.code == 1
     assert message in shell.err
-    assert "1 records written" in shell.err
+    assert "1 record written" in shell.err
     assert shell("consume", "t").count("\n") == 1
 
 

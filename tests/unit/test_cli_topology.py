@@ -96,3 +96,28 @@ def test_neither_needs_spark(folder: Path) -> None:
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "wrong.py",
+            "x = 1\nfoo()\n",
+            "raised NameError: name 'foo' is not defined\n  (at {folder}/wrong.py:2)",
+        ),
+        ("wrong.py", "x = 1\nfoo(\n", "raised SyntaxError: '(' was never closed (wrong.py, line 2)\n"),
+        ("page.html", "", "headrace: `page.html` is not a Python file: its name must end with `.py`\n"),
+        (
+            "typo.py",
+            APP.format(more="config = {'comit_interval': 1}", options=""),
+            "there is no setting `comit_interval`; did you mean `commit_interval`?\n",
+        ),
+    ],
+    ids=["a name", "the syntax", "no program", "a setting"],
+)
+def test_a_file_that_cannot_be_used_is_explained(folder: Path, name: str, text: str, message: str) -> None:
+    (folder / name).write_text(text)
+    done = run(folder, "run" if name == "typo.py" else "describe", name)
+    assert done.returncode == 1
+    assert message.format(folder=folder) in done.stderr

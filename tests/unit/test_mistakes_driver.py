@@ -6,10 +6,11 @@ import pytest
 from mistake_topologies import S, made
 from mistakes import Mistake, collector
 
-from headrace import StreamsBuilder, StreamsConfig, Topology
+from headrace import Streams, StreamsBuilder, StreamsConfig, TimeWindows, Topology
 from headrace.errors import (
     ClosedStoreError,
     ConfigError,
+    DeserializationError,
     InvalidArgumentError,
     InvalidDurationError,
     LogError,
@@ -134,7 +135,7 @@ def a_clock_that_goes_back() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`advance` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+    "`advance` takes a timedelta, got 5: write timedelta(seconds=5) or timedelta(milliseconds=5)",
 )
 def a_clock_that_goes_by_numbers() -> None:
     with made() as driver:
@@ -182,6 +183,54 @@ def an_application_id_with_a_blank() -> None:
     StreamsConfig(application_id="my app")  # here
 
 
+@mistake(
+    ConfigError,
+    "there is no setting `aplication_id`; did you mean `application_id`?",
+)
+def a_misspelt_setting() -> None:
+    Streams(Topology(), aplication_id="shop")  # here
+
+
+@mistake(
+    ConfigError,
+    "there is no setting `x`: `StreamsConfig` has those that there are",
+)
+def a_setting_that_resembles_none() -> None:
+    Streams(Topology(), StreamsConfig(application_id="shop"), x=1)  # here
+
+
+@mistake(
+    ConfigError,
+    "an application needs a name: pass `application_id=` or a `StreamsConfig`",
+)
+def no_application_id() -> None:
+    Streams(Topology())  # here
+
+
+@mistake(
+    DeserializationError,
+    "the value of a record in `out` is not what this test reads: Serdes.long() could not read b'hello': "
+    "expected 8 bytes, got 5; it looks like text: was it written as `str`?; "
+    "say the type that it has with `output(..., value=...)`",
+)
+def an_output_read_as_another_type() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input("in").pipe("a", "hello")
+        driver.output("out", value=int).read_value()  # here
+
+
 @pytest.mark.parametrize("slip", MISTAKES, ids=str)
 def test_the_message_says_what_where_and_how_to_mend_it(slip: Mistake) -> None:
     slip.check()
+
+
+def test_a_window_store_that_is_read_like_another_says_how() -> None:
+    builder = StreamsBuilder()
+    windowed = builder.stream("in", value=str).group_by_key().windowed_by(TimeWindows(S))
+    windowed.count(store="counts")
+    with TopologyTestDriver(builder.build()) as driver:
+        store = driver.store("counts")
+        with pytest.raises(AttributeError, match=r"a window store has no `get`: read it with `fetch\(key"):
+            store.get("a")

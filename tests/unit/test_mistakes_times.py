@@ -52,7 +52,7 @@ def no_size() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`size` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+    "`size` takes a timedelta, got 5: write timedelta(seconds=5) or timedelta(milliseconds=5)",
 )
 def a_number_for_a_duration() -> None:
     TimeWindows(size=5)  # here
@@ -84,7 +84,7 @@ def a_negative_grace() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`gap` takes a timedelta, got 3: write timedelta(milliseconds=3)",
+    "`gap` takes a timedelta, got 3: write timedelta(seconds=3) or timedelta(milliseconds=3)",
 )
 def a_number_for_a_gap() -> None:
     SessionWindows(gap=3)  # here
@@ -100,7 +100,7 @@ def a_negative_gap() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`difference` takes a timedelta, got 3: write timedelta(milliseconds=3)",
+    "`difference` takes a timedelta, got 3: write timedelta(seconds=3) or timedelta(milliseconds=3)",
 )
 def a_number_for_a_difference() -> None:
     SlidingWindows(difference=3)  # here
@@ -133,7 +133,7 @@ def a_join_window_that_ends_before_it_begins() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`before` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+    "`before` takes a timedelta, got 5: write timedelta(seconds=5) or timedelta(milliseconds=5)",
 )
 def a_join_window_of_a_number() -> None:
     JoinWindows(5)  # here
@@ -191,7 +191,7 @@ def a_window_store_shorter_than_its_windows() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`size` takes a timedelta, got 10: write timedelta(milliseconds=10)",
+    "`size` takes a timedelta, got 10: write timedelta(seconds=10) or timedelta(milliseconds=10)",
 )
 def a_window_store_of_a_number() -> None:
     window_store("s", size=10, retention=S)  # here
@@ -217,7 +217,7 @@ def an_emit_strategy_in_words() -> None:
 
 @mistake(
     InvalidDurationError,
-    "`interval` takes a timedelta, got 5: write timedelta(milliseconds=5)",
+    "`interval` takes a timedelta, got 5: write timedelta(seconds=5) or timedelta(milliseconds=5)",
 )
 def a_punctuator_every_five() -> None:
     class Tick(Same):

@@ -116,7 +116,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a plain number": (
         lambda: Suppressed.until_time_limit(5),  # type: ignore[arg-type]
-        "`wait` takes a timedelta, got 5: write timedelta\\(milliseconds=5\\)",
+        r"`wait` takes a timedelta, got 5: write timedelta\(seconds=5\) or timedelta\(milliseconds=5\)",
     ),
     "a negative limit": (
         lambda: BufferConfig.unbounded().with_max_bytes(-1),

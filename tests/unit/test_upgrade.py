@@ -13,11 +13,13 @@ import pytest
 from semantics.scenarios import SCENARIOS, topology_of
 
 from headrace import (
+    BufferConfig,
     JoinWindows,
     Materialized,
     Processor,
     SessionWindows,
     StreamsBuilder,
+    Suppressed,
     TimeWindows,
     Topology,
     key_value_store,
@@ -491,3 +493,32 @@ def test_what_cannot_be_compared() -> None:
 def test_every_topology_can_be_saved_and_is_the_same_when_loaded(name: str, tmp_path: Path) -> None:
     topology_of(name).save(tmp_path / "saved.json")
     assert compare(tmp_path / "saved.json", topology_of(name)).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "fix"),
+    [
+        (
+            lambda counts: counts.suppress(
+                Suppressed.until_time_limit(timedelta(1), BufferConfig.unbounded())
+            ),
+            'name the operator, `suppress(..., name="...")`: it moves once more, and never again',
+        ),
+        (
+            lambda counts: counts.join(counts, on=lambda key, n: key, join=lambda a, b: a),
+            'name the operator, `join(..., on=..., name="...")`: it moves once more, and never again',
+        ),
+    ],
+    ids=["suppress", "foreign key"],
+)
+def test_a_store_that_takes_no_name_is_named_by_its_operator(table: Any, fix: str) -> None:
+    def stored(builder: StreamsBuilder, *, more: bool) -> None:
+        stream = words(builder)
+        if more:
+            stream = stream.peek(lambda key, value: None)
+        table(stream.group_by_key().count(store="counts")).to_stream().to("out", value=int)
+
+    found = compare(built(lambda b: stored(b, more=False)), built(lambda b: stored(b, more=True)))
+    (change,) = [change for change in found.changes if change.subject.startswith("store")]
+    assert change.level is Level.MOVES
+    assert change.fix == fix

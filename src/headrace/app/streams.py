@@ -8,7 +8,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -19,9 +18,8 @@ from headrace.app.purging import Purger
 from headrace.app.reading import StoreReaders
 from headrace.app.states import State
 from headrace.app.topics import prepare_topics
-from headrace.config import StreamsConfig
+from headrace.config import StreamsConfig, config_of
 from headrace.errors import (
-    ConfigError,
     FencedError,
     HeadraceError,
     OffsetOutOfRangeError,
@@ -76,12 +74,7 @@ class Streams:
                 "a worker imported your file, and it starts an application again: put the start under "
                 '`if __name__ == "__main__":`'
             )
-        if config is None:
-            if "application_id" not in settings:
-                raise ConfigError("an application needs a name: pass `application_id=` or a `StreamsConfig`")
-            config = StreamsConfig(**settings)
-        elif settings:
-            config = replace(config, **settings)
+        config = config_of(settings, config)
         self.topology = topology
         self.config = config
         self.metrics = Metrics()

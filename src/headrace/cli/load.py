@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from headrace.config import StreamsConfig
+from headrace.config import StreamsConfig, config_of
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import HeadraceError, StartError
+from headrace.origin import NOWHERE, Origin, raised_at
 from headrace.topology.topology import Topology
 
 
@@ -18,6 +19,8 @@ def load_module(path: str | Path) -> ModuleType:
     file = Path(path).resolve()
     if not file.is_file():
         raise StartError(f"there is no file `{path}`")
+    if file.suffix != ".py":
+        raise StartError(f"`{path}` is not a Python file: its name must end with `.py`")
     name = file.stem
     if not name.isidentifier():
         raise StartError(f"`{file.name}` cannot be imported: rename it to letters, digits and `_`")
@@ -29,11 +32,19 @@ def load_module(path: str | Path) -> ModuleType:
     except HeadraceError:
         raise
     except Exception as error:
-        raise StartError(f"importing `{path}` raised {type(error).__name__}: {error}") from error
+        raise StartError(
+            f"importing `{path}` raised {type(error).__name__}: {error}", origin=_origin(error)
+        ) from error
     found = getattr(module, "__file__", None)
     if found is None or Path(found).resolve() != file:
         raise StartError(f"another module is called `{name}` ({found}): rename `{file.name}`")
     return module
+
+
+def _origin(error: Exception) -> Origin | None:
+    """The line that raised; of a file that cannot be compiled Python's own message has it."""
+    found = raised_at(error)
+    return None if isinstance(error, SyntaxError) or found == NOWHERE else found
 
 
 def find_topology(module: ModuleType) -> Topology:
@@ -61,4 +72,4 @@ def find_config(module: ModuleType, **settings: object) -> StreamsConfig:
     if isinstance(config, StreamsConfig):
         config = {f: getattr(config, f) for f in StreamsConfig.__dataclass_fields__}
     default = {"application_id": module.__name__.replace("_", "-")}
-    return StreamsConfig(**{**default, **config, **given})
+    return config_of({**default, **config, **given})

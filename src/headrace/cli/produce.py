@@ -85,7 +85,10 @@ def produce(args: argparse.Namespace) -> int:
                 written += len(rows)
     finally:
         if not args.quiet:
-            print(f"headrace: {written} records written to `{args.topic}`", file=sys.stderr)
+            print(
+                f"headrace: {written} {'record' if written == 1 else 'records'} written to `{args.topic}`",
+                file=sys.stderr,
+            )
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What a driver refuses to be made of, or fed with."""
+"""What a driver refuses to be made of, fed with, or read as."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import InvalidArgumentError, SerializationError
+from headrace.errors import DeserializationError, InvalidArgumentError, SerializationError
 from headrace.origin import caller
-from headrace.serdes import Serde, explain_write
+from headrace.serdes import Serde, explain_read, explain_write
 from headrace.topology.topology import Topology
 
 
@@ -33,5 +33,17 @@ def written(part: str, topic: str, serde: Serde[Any], write: Callable[[Any], byt
     except Exception as error:
         raise SerializationError(
             f"the {part} cannot be piped into `{topic}`: {explain_write(serde, value, error)}",
+            origin=caller(),
+        ) from error
+
+
+def read(part: str, topic: str, serde: Serde[Any], data: bytes) -> Any:
+    """A key or value of an output topic."""
+    try:
+        return serde.deserialize(data)
+    except Exception as error:
+        raise DeserializationError(
+            f"the {part} of a record in `{topic}` is not what this test reads: {explain_read(serde, data, error)}; "
+            f"say the type that it has with `output(..., {part}=...)`",
             origin=caller(),
         ) from error

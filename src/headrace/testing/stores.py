@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.record import Windowed
 from headrace.state import TimestampedKeyValueStore, TimestampedWindowStore, ValueAndTimestamp
@@ -81,6 +81,14 @@ class PlainWindows:
     def __init__(self, inner: TimestampedWindowStore[Any, Any]) -> None:
         self._inner = inner
         self.name = inner.name
+
+    if not TYPE_CHECKING:  # a type checker knows by itself what there is
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(
+                f"a window store has no `{name}`: read it with `fetch(key, window_start)`, `fetch(key, from, to)` or "
+                "`all()`"
+            )
 
     def put(self, key: Any, value: Any, window_start: int) -> None:
         """Set the value of a window, without a timestamp; None removes it."""

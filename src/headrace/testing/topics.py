@@ -10,7 +10,7 @@ from headrace.errors import InvalidArgumentError, LogError
 from headrace.origin import caller
 from headrace.record import Record
 from headrace.resolve import SerdePair
-from headrace.testing.arguments import written
+from headrace.testing.arguments import read, written
 from headrace.testing.clock import Time, forward_milliseconds, to_milliseconds
 from headrace.testing.record import HeadersLike, to_headers
 
@@ -167,8 +167,7 @@ class TestOutputTopic(Generic[K, V]):
     def __init__(self, driver: TopologyTestDriver, topic: str, serdes: SerdePair) -> None:
         self.topic = topic
         self._driver = driver
-        self._read_key = serdes.key.deserialize
-        self._read_value = serdes.value.deserialize
+        self._serdes = serdes
 
     def read_record(self) -> Record[K, V]:
         """The next record, whole."""
@@ -181,8 +180,8 @@ class TestOutputTopic(Generic[K, V]):
                 f"there is no record left in `{self.topic}`; topics written so far: {topics}", origin=caller()
             )
         key, value, timestamp, headers = queue.popleft()
-        read_key: Any = None if key is None else self._read_key(key)
-        read_value: Any = None if value is None else self._read_value(value)
+        read_key: Any = None if key is None else read("key", self.topic, self._serdes.key, key)
+        read_value: Any = None if value is None else read("value", self.topic, self._serdes.value, value)
         return Record(read_key, read_value, timestamp, headers)
 
     def read_key_value(self) -> tuple[K, V]:

@@ -28,6 +28,10 @@ _TOLD = {
 }
 
 
+_NAMED_BY_THEIR_NODE = {"suppression_buffer": "suppress(...)", "grace_buffer": "join(..., grace=...)"}
+"""Kinds of stores that take no `store=`, and what makes them."""
+
+
 def store_changes(old: SavedTopology, new: SavedTopology, matched: Matched) -> Iterator[Change]:
     """All differences between the stores."""
     for one, other in matched.pairs:
@@ -91,6 +95,12 @@ def _name_it(one: Store, other: Store) -> str:
             'name the stores of the join with `store="..."`, so that it happens once only, or put what is new behind '
             "the join"
         )
+    if (call := _NAMED_BY_THEIR_NODE.get(other.data["kind"])) or "-SUBSCRIPTION-STATE-STORE-" in one.name:
+        # Its name follows from that of its operator, and no `name=` makes a generated one.
+        if is_generated(one.name):
+            call = call or "join(..., on=...)"
+            return f'name the operator, `{call[:-1]}, name="...")`: it moves once more, and never again'
+        return "give its operator the old `name=`"
     return f'give it the old name, for good: `store="{one.name}"`'
 
 
