@@ -273,6 +273,17 @@ final class BasicDescribes {
                 .flatMapValues(v -> List.of(v), Named.as("flat-values")).peek((k, v) -> { }, Named.as("peek"))
                 .repartition(Repartitioned.as("through")).foreach((k, v) -> { }, Named.as("each"));
         });
+        dsl("split_with_chains", b -> {
+            KStream<String, String> s = b.stream("in");
+            Map<String, KStream<String, String>> m = s.split(Named.as("by-"))
+                .branch((k, v) -> true, Branched.withFunction(x -> x.mapValues(v -> v), "mapped"))
+                .branch((k, v) -> true, Branched.withConsumer(x -> x.to("consumed")))
+                .branch((k, v) -> true, Branched.withFunction(x -> null, "nothing"))
+                .defaultBranch(Branched.withConsumer(x -> x.peek((k, v) -> { }).to("rest"), "others"));
+            for (String name : new TreeSet<>(m.keySet())) m.get(name).to("out-" + name);
+            s.print(Printed.<String, String>toSysOut().withName("shown"));
+            s.print(Printed.<String, String>toSysOut().withLabel("a label"));
+        });
         dsl("process_with_stores", b -> {
             b.addStateStore(store("shared"));
             b.<String, String>stream("a").process(Nop::new, "shared").to("o1");

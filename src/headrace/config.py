@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
+from headrace.offset_reset import ALLOWED, OffsetReset, is_offset_reset
 from headrace.origin import caller
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 
@@ -33,7 +34,7 @@ class StreamsConfig:
     """The least time between two commits; zero commits as soon as a batch is done."""
     processing_guarantee: str = "exactly_once_v2"
     """Always exactly once: a batch counts entirely or not at all."""
-    auto_offset_reset: str = "earliest"
+    auto_offset_reset: OffsetReset = "earliest"
     """Where to begin in a topic that was never read, for sources that say nothing with `offset_reset=`."""
     statestore_cache_max_bytes: int | None = None
     """The record cache of a task. A size turns it on for every table and aggregate but those with `caching=False`;
@@ -137,7 +138,7 @@ _TEXTS = (_is_texts, "a mapping from names to texts")
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "commit_interval": _DURATION,
     "windowstore_changelog_additional_retention": _DURATION,
-    "auto_offset_reset": (lambda value: value in ("earliest", "latest"), '"earliest" or "latest"'),
+    "auto_offset_reset": (is_offset_reset, ALLOWED),
     "statestore_cache_max_bytes": (
         lambda value: value is None or _is_int(0)(value),
         "a number of bytes, 0 for no cache, or None",

@@ -103,6 +103,14 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     assert documented == options(subparsers.choices[command])
 
 
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if path.parent.name != "adr")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_page_is_linked_from_the_first_one(page: Path) -> None:
+    assert f"]({page.relative_to(ROOT)})" in (ROOT / "README.md").read_text()
+
+
 def test_every_decision_is_in_the_list_of_decisions() -> None:
     folder = ROOT / "docs/adr"
     listed = set(re.findall(r"\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text()))

@@ -13,6 +13,7 @@ from headrace import (
     Suppressed,
     TimeWindows,
     Topology,
+    UnlimitedWindows,
 )
 from tests.spark.topologies import letter, ms
 
@@ -49,6 +50,23 @@ def sliding_windows() -> Topology:
     sliding = grouped.windowed_by(SlidingWindows(ms(40), grace=ms(60)))
     sliding.count(store="counts").to_stream().to("counts", value=int)
     sliding.reduce(max, store="highest").to_stream().to("highest")
+    return builder.build()
+
+
+def shown_and_sent_to_all(path: str) -> Topology:
+    """Printed into a file, counted in one window without an end, and written to every partition or to none."""
+    builder = StreamsBuilder()
+    stream = builder.stream("in", value=str)
+    stream.print(label="seen", mapper=lambda key, value: f"{key}={value}", file=path)
+    counts = stream.group_by_key().windowed_by(UnlimitedWindows()).count(store="ever")
+    counts.to_stream(lambda window, count: window.key).to("counts", value=int)
+    stream.split().branch(
+        lambda key, value: True,
+        chain=lambda all_of_them: all_of_them.to(
+            "everywhere",
+            partitioner=lambda topic, key, value, count: set(range(count)) if key == "a" else set[int](),
+        ),
+    ).no_default_branch()
     return builder.build()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from headrace import log_and_continue
-from tests.spark import settings_topologies
+from tests.spark import settings_topologies, stream_topologies
 from tests.spark.harness import Application, append, encoded, flat
 
 Make = Callable[..., Application]
@@ -38,6 +39,21 @@ def test_extractors_say_when_records_happened(application: Make) -> None:
     assert [record.timestamp for record in flat(app.read("by-field"))] == [5, 7]
     (row,) = flat(app.read("by-clock"))
     assert row.timestamp in {batch.commit.wall_clock for batch in app.batches}
+
+
+def test_records_are_shown_counted_for_ever_and_sent_to_all_partitions(
+    application: Make, tmp_path: Path
+) -> None:
+    app = application(stream_topologies.shown_and_sent_to_all(str(tmp_path / "seen")))
+    app.run([{"in": [encoded("a", "1", 1), encoded("b", "2", 10**12)]}, {"in": [encoded("a", "3", 2)]}])
+    assert sorted((tmp_path / "seen").read_text().splitlines()) == [
+        "[seen]: a=1",
+        "[seen]: a=3",
+        "[seen]: b=2",
+    ]
+    assert values(app, "counts") == [n.to_bytes(8, "big") for n in (1, 1, 2)]
+    everywhere = {n: [record.value for record in records] for n, records in app.read("everywhere").items()}
+    assert everywhere == {number: [b"1", b"3"] for number in range(4)}
 
 
 def test_handlers_write_dead_letters_of_their_own_and_none_of_global_tables(application: Make) -> None:

@@ -116,6 +116,22 @@ def merged_sources(builder: StreamsBuilder) -> None:
 
 
 @dsl
+def split_with_chains(builder: StreamsBuilder) -> None:
+    stream = builder.stream("in")
+    branches = (
+        stream.split(name="by-")
+        .branch(always, chain=lambda one: one.map_values(same), name="mapped")
+        .branch(always, chain=lambda one: one.to("consumed"))
+        .branch(always, chain=lambda one: None, name="nothing")
+        .default_branch(chain=lambda one: one.peek(always).to("rest"), name="others")
+    )
+    for name in sorted(branches):
+        branches[name].to(f"out-{name}")
+    stream.print(name="shown")
+    stream.print(label="a label", mapper=both)
+
+
+@dsl
 def named_everything(builder: StreamsBuilder) -> None:
     t = builder.table("t", name="table", store="table-store")
     g = builder.global_table("g", name="global", store="global-store")

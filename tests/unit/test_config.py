@@ -17,7 +17,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("commit_interval", timedelta(seconds=-1), "a timedelta of zero or more"),
     ("statestore_cache_max_bytes", -1, "a number of bytes, 0 for no cache, or None, got -1"),
     ("statestore_cache_max_bytes", True, "a number of bytes"),
-    ("auto_offset_reset", "none", '"earliest" or "latest", got \'none\''),
+    ("auto_offset_reset", "first", '"earliest", "latest", "none", or a timedelta of how far to go back'),
     ("default_timestamp_extractor", "record", "a function of a record and the time of its partition"),
     ("processing_handler", None, "a function, got None"),
     ("production_retries", -1, "a number of zero or more"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace import Processor, StreamsBuilder, TimeWindows, Topology, key_value_store
+from headrace.errors import InvalidArgumentError
 from headrace.testing import TopologyTestDriver
 from headrace.topology import operators
 from headrace.topology.nodes import ProcessorNode, SinkNode
@@ -212,3 +214,43 @@ def test_print_writes_the_label_the_key_and_the_value(capsys: pytest.CaptureFixt
     with TopologyTestDriver(builder.build()) as driver:
         driver.input("s").pipe("a", 1)
     assert capsys.readouterr().out == "[seen]: a, 1\n"
+
+
+def test_print_shows_what_its_mapper_makes_of_a_record_and_adds_it_to_a_file(tmp_path: Path) -> None:
+    builder = StreamsBuilder()
+    path = tmp_path / "seen"
+    numbers = builder.stream("s", value=int)
+    numbers.print(file=path)
+    numbers.print(label="seen", mapper=lambda key, value: f"{key} -> {value}", file=str(path))
+    for _ in range(2):
+        with TopologyTestDriver(builder.build()) as driver:
+            driver.input("s").pipe("a", 1)
+    assert path.read_text().splitlines() == ["[KSTREAM-SOURCE-0000000000]: a, 1", "[seen]: a -> 1"] * 2
+
+
+def test_a_branch_goes_on_at_once_with_its_chain() -> None:
+    builder = StreamsBuilder()
+    branches = (
+        builder.stream("n", value=int)
+        .split(name="is-")
+        .branch(lambda key, n: n > 9, chain=lambda large: large.map_values(str, value=str), name="large")  # type: ignore[return-value, arg-type]
+        .branch(lambda key, n: n > 0, chain=lambda small: small.to("small"))
+        .default_branch()
+    )
+    assert list(branches) == ["is-large", "is-0"]
+    for name, stream in branches.items():
+        stream.to(name)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.input("n").pipe_value_list([10, 5, -1])
+        assert driver.output("is-large").read_values() == ["10"]
+        assert driver.output("small").read_values() == [5]
+        assert driver.output("is-0").read_values() == [-1]
+
+
+def test_a_chain_returns_a_stream_or_nothing() -> None:
+    builder = StreamsBuilder()
+    with pytest.raises(
+        InvalidArgumentError, match="`chain` returns the stream that the branch becomes, or None"
+    ) as caught:
+        builder.stream("n").split().branch(first, chain=lambda one: one.group_by_key())  # type: ignore[arg-type, return-value]
+    assert (caught.value.node, caught.value.origin.file) == ("KSTREAM-BRANCH-00000000011", __file__)  # type: ignore[union-attr]

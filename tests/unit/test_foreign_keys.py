@@ -126,6 +126,14 @@ def test_partitioners_see_the_key_alone_and_choose() -> None:
     ]
 
 
+def test_a_row_is_in_one_partition() -> None:
+    options = {"partitioner": lambda topic, key, value, count: {0, 1}}
+    with TopologyTestDriver(topology(**options), CONFIG) as driver:
+        driver.input("right").pipe("p1", "R")
+        with pytest.raises(CallbackError, match="a row is in one partition, so return a number"):
+            driver.input("left").pipe("A", "p1|x")
+
+
 def test_a_callback_that_raises_is_told_with_its_node() -> None:
     builder = StreamsBuilder()
     left, right = builder.table("left"), builder.table("right")

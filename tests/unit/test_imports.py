@@ -22,6 +22,7 @@ LEAVES = {
     "failpoints",
     "handlers",
     "murmur3",
+    "offset_reset",
     "origin",
     "partitioning",
     "processor",

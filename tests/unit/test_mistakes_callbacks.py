@@ -280,8 +280,8 @@ def a_timestamp_extractor_that_gives_a_text() -> None:
 
 @mistake(
     CallbackError,
-    "the partitioner chose partition 7, and `out` has 1: return a number below 1, or None; to"
-    " skip such records set `processing_handler=log_and_continue`",
+    "the partitioner chose partition 7, and `out` has 1: return a number below 1, a set of them, or None; "
+    "to skip such records set `processing_handler=log_and_continue`",
     node="KSTREAM-SINK-0000000001",
     metadata=RECORD,
 )

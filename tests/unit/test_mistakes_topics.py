@@ -162,10 +162,10 @@ def a_node_with_a_blank() -> None:
 
 @mistake(
     InvalidArgumentError,
-    '`offset_reset` is "earliest" or "latest", got \'none\'',
+    '`offset_reset` is "earliest", "latest", "none", or a timedelta of how far to go back, got \'first\'',
 )
 def a_place_to_begin_that_is_none() -> None:
-    StreamsBuilder().stream("in", value=str, offset_reset="none")  # here
+    StreamsBuilder().stream("in", value=str, offset_reset="first")  # type: ignore[arg-type]  # here
 
 
 @mistake(

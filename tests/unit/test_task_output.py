@@ -101,12 +101,24 @@ def test_a_partitioner_chooses_and_where_it_does_not_the_key_decides() -> None:
     assert taken.partitions == [1, 2, partition_for(b"long", 7), partition_for(b"longer", 7)]
 
 
-def test_a_partition_that_is_not_there_is_refused() -> None:
+def test_a_partitioner_may_choose_several_partitions_or_none() -> None:
+    def choose(topic: str, key: str, value: str, count: int) -> set[int] | None:
+        return {"all": set(range(count)), "none": set[int](), "one": {1}}.get(key)
+
+    output = Output(partitions=lambda topic: 3)
+    make(copying(partitioner=choose), output).process([chunk(["all", "none", "one", "any"])])
+    (taken,) = output.take()
+    assert taken.keys == [b"all", b"all", b"all", b"one", b"any"]
+    assert taken.partitions == [0, 1, 2, 1, partition_for(b"any", 3)]
+
+
+@pytest.mark.parametrize("partition", [2, {0, 2}, "1"])
+def test_a_partition_that_is_not_there_is_refused(partition: Any) -> None:
     output = Output(partitions=lambda topic: 2)
-    task = make(copying(partitioner=lambda topic, key, value, count: 2), output)
+    task = make(copying(partitioner=lambda topic, key, value, count: partition), output)
     with pytest.raises(
         CallbackError,
-        match="the partitioner chose partition 2, and `out` has 2: return a number below 2, or None",
+        match=r"chose partition (2|'1'), and `out` has 2: return a number below 2, a set of them, or None",
     ):
         task.process([chunk(["a"])])
 

@@ -354,6 +354,22 @@ def test_topics_that_come_and_go() -> None:
     assert (told["topic `x`"], told["topic `y`"]) == ("is no longer written", "is written now")
 
 
+@pytest.mark.parametrize(
+    ("offset_reset", "read"),
+    [
+        (None, "from its beginning"),
+        (timedelta(hours=1), "as `by_duration:PT3600S` says"),
+        ("none", "by nobody"),
+    ],
+)
+def test_where_a_new_topic_is_read_from(offset_reset: Any, read: str) -> None:
+    old = built(lambda builder: builder.stream("a", value=str))
+    new = built(
+        lambda builder: (builder.stream("a", value=str), builder.stream("b", offset_reset=offset_reset))
+    )
+    assert f"is new, and read {read}" in str(compare(old, new))
+
+
 def test_the_type_of_a_source() -> None:
     change = changed(built(lambda b: b.stream("a", value=str)), built(lambda b: b.stream("a", value=int)))
     assert (change.level, change.subject) == (Level.RESET, "topic `a`")

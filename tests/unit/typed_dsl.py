@@ -29,6 +29,8 @@ from headrace import (
     StreamsBuilder,
     Suppressed,
     TimeWindows,
+    UnlimitedWindows,
+    ValueTransformer,
     Windowed,
     custom_store,
 )
@@ -54,6 +56,14 @@ class Rename(Processor[str, Order, int, Point]):
     pass
 
 
+class Keep(Processor[str, Order, str, Point]):
+    pass
+
+
+class Measure(ValueTransformer[str, Point, float]):
+    pass
+
+
 def amount_of(order: Order) -> float:
     return order.amount
 
@@ -71,18 +81,25 @@ serde: Serde[bytes] = Serde.of(bytes, bytes)
 assert_type(builder.stream("g", value=serde), KStream[str, bytes])
 assert_type(builder.table("h", value=Order), KTable[str, Order])
 assert_type(builder.table("i", key=int, value=Order, store="rows"), KTable[int, Order])
+assert_type(builder.table("k", key=int), KTable[int, Any])
 assert_type(builder.global_table("j", value=int), GlobalKTable[str, int])
+assert_type(builder.global_table("l", key=int), GlobalKTable[int, Any])
+assert_type(builder.global_table("m", key=int, value=Order), GlobalKTable[int, Order])
 
 orders = builder.stream("orders", value=Order)
 assert_type(orders.filter(lambda key, order: order.amount > 1), KStream[str, Order])
+assert_type(orders.filter_not(lambda key, order: order.amount > 1), KStream[str, Order])
 assert_type(orders.map_values(lambda order: order.amount), KStream[str, float])
 assert_type(orders.map_values(amount_of), KStream[str, float])
 assert_type(orders.map_values(lambda order: Point(1), value=Point), KStream[str, Point])
 assert_type(orders.map_values(lambda key, order: key, with_key=True), KStream[str, str])
 assert_type(orders.flat_map_values(lambda order: [order.user]), KStream[str, str])
-assert_type(orders.select_key(lambda key, order: 1), KStream[int, Order])
+assert_type(orders.flat_map_values(lambda key, order: [key], with_key=True), KStream[str, str])
+assert_type(orders.select_key(lambda key, order: len(key)), KStream[int, Order])
 assert_type(orders.map(lambda key, order: (1, order.amount)), KStream[int, float])
-assert_type(orders.flat_map(lambda key, order: [(1, key)]), KStream[int, str])
+assert_type(orders.flat_map(lambda key, order: [(len(key), key)]), KStream[int, str])
+orders.foreach(lambda key, order: print(order.user))
+orders.print(mapper=lambda key, order: order.user)
 assert_type(orders.peek(lambda key, order: print(order.user)), KStream[str, Order])
 assert_type(orders.merge(builder.stream("orders", value=Order)), KStream[str, Order])
 assert_type(orders.deduplicate(within=minute), KStream[str, Order])
@@ -102,7 +119,12 @@ assert_type(orders.map_values_async(rating_of, with_key=True, concurrency=4), KS
 assert_type(orders.repartition(partitions=3), KStream[str, Order])
 assert_type(orders.branch(lambda key, order: True), tuple[KStream[str, Order], ...])
 assert_type(orders.split().default_branch(), dict[str, KStream[str, Order]])
+assert_type(
+    orders.split().branch(lambda key, order: True, chain=lambda some: some.peek(print)).no_default_branch(),
+    dict[str, KStream[str, Order]],
+)
 assert_type(orders.process(Rename), KStream[int, Point])
+assert_type(orders.process_values(Keep), KStream[str, Point])
 
 assert_type(orders.group_by_key(), KGroupedStream[str, Order])
 by_amount = orders.group_by(lambda key, order: order.amount)
@@ -123,9 +145,12 @@ assert_type(
 )
 sliding = by_amount.windowed_by(SlidingWindows(minute)).emit_strategy(EmitStrategy.ON_WINDOW_CLOSE)
 assert_type(sliding.count(), KTable[Windowed[float], int])
+assert_type(sliding.reduce(lambda so_far, order: order), KTable[Windowed[float], Order])
+assert_type(by_amount.windowed_by(UnlimitedWindows()).count(), KTable[Windowed[float], int])
 assert_type(EmitStrategy.on_window_close(idle=minute), EmitStrategy)
 sessions = by_amount.windowed_by(SessionWindows(minute))
 assert_type(sessions.count(), KTable[Windowed[float], int])
+assert_type(sessions.reduce(lambda so_far, order: order), KTable[Windowed[float], Order])
 assert_type(
     sessions.aggregate(float, lambda key, order, sum: sum, lambda key, left, right: left + right),
     KTable[Windowed[float], float],
@@ -138,6 +163,7 @@ cogrouped = by_amount.cogroup(lambda key, order, sum: sum + order.amount, value=
 )
 assert_type(cogrouped, CogroupedKStream[float, float])
 assert_type(cogrouped.aggregate(float), KTable[float, float])
+assert_type(cogrouped.windowed_by(TimeWindows(minute)).aggregate(float), KTable[Windowed[float], float])
 assert_type(cogrouped.windowed_by(SlidingWindows(minute)).aggregate(float), KTable[Windowed[float], float])
 assert_type(
     cogrouped.windowed_by(SessionWindows(minute)).aggregate(float, lambda key, left, right: left + right),
@@ -153,6 +179,7 @@ def both(order: Order, point: Point | None) -> str:
 
 
 assert_type(orders.join(users, join=lambda order, point: point.x), KStream[str, int])
+assert_type(orders.join(users, join=lambda key, order, point: key, with_key=True), KStream[str, str])
 assert_type(orders.left_join(users, join=both), KStream[str, str])
 assert_type(
     orders.left_join(users, join=lambda key, order, point: (key, point), with_key=True),
@@ -160,6 +187,14 @@ assert_type(
 )
 assert_type(
     orders.join(ranks, on=lambda key, order: 1, join=lambda order, rank: rank * 2), KStream[str, float]
+)
+assert_type(
+    orders.join(ranks, on=lambda key, order: 1, join=lambda key, order, rank: (key, rank), with_key=True),
+    KStream[str, tuple[str, float]],
+)
+assert_type(
+    orders.left_join(ranks, on=lambda key, order: 1, join=lambda key, order, rank: rank, with_key=True),
+    KStream[str, float | None],
 )
 assert_type(
     orders.left_join(ranks, on=lambda key, order: 1, join=lambda order, rank: rank),
@@ -173,6 +208,18 @@ assert_type(orders.join(points, windows=within, join=lambda order, point: point.
 assert_type(
     orders.left_join(points, windows=within, join=lambda order, point: (order.amount, point)),
     KStream[str, tuple[float, Point | None]],
+)
+assert_type(
+    orders.join(points, windows=within, join=lambda key, order, point: (key, point), with_key=True),
+    KStream[str, tuple[str, Point]],
+)
+assert_type(
+    orders.left_join(points, windows=within, join=lambda key, order, point: (key, point), with_key=True),
+    KStream[str, tuple[str, Point | None]],
+)
+assert_type(
+    orders.outer_join(points, windows=within, join=lambda order, point: (order, point)),
+    KStream[str, tuple[Order | None, Point | None]],
 )
 assert_type(
     orders.outer_join(
@@ -197,6 +244,9 @@ assert_type(users.filter(lambda key, point: point.x > 0), KTable[str, Point])
 assert_type(users.filter_not(lambda key, point: point.x > 0, store="low"), KTable[str, Point])
 assert_type(users.map_values(lambda point: point.x), KTable[str, int])
 assert_type(users.map_values(lambda key, point: key, with_key=True, store="keys"), KTable[str, str])
+assert_type(users.transform_values(Measure, store="measured"), KTable[str, float])
+assert_type(users.to_stream(), KStream[str, Point])
+assert_type(users.to_stream(lambda key, point: point.x), KStream[int, Point])
 by_x = users.group_by(lambda key, point: (point.x, key))
 assert_type(by_x, KGroupedTable[int, str])
 assert_type(by_x.count(), KTable[int, int])
@@ -216,6 +266,17 @@ assert_type(users.join(amounts, join=lambda point, amount: point.x * amount), KT
 assert_type(
     users.left_join(amounts, join=lambda point, amount: (point, amount), store="pairs"),
     KTable[str, tuple[Point, float | None]],
+)
+assert_type(
+    users.join(amounts, join=lambda key, point, amount: (key, amount), with_key=True),
+    KTable[str, tuple[str, float]],
+)
+assert_type(
+    users.left_join(amounts, join=lambda key, point, amount: amount, with_key=True), KTable[str, float | None]
+)
+assert_type(
+    users.outer_join(amounts, join=lambda point, amount: (point, amount)),
+    KTable[str, tuple[Point | None, float | None]],
 )
 numbered = builder.table("numbered", key=int, value=str)
 assert_type(

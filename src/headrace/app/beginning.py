@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 
 import msgspec
 
 from headrace.app.topics import internal_topics
+from headrace.clock import now_ms
 from headrace.config import StreamsConfig
 from headrace.errors import StartError
 from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
+from headrace.offset_reset import OffsetReset
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.layout import Layout, source_topics
 from headrace.topology.topology import Topology
@@ -60,17 +63,31 @@ def first_positions(
 ) -> dict[str, list[int]]:
     """Where to begin in topics that were never read: as their source says, or else the configuration."""
     topics = source_topics(topology, layout.topics)
-    from_the_end = {
-        topic
+    said: dict[str, OffsetReset] = {
+        topic: config.auto_offset_reset if source.offset_reset is None else source.offset_reset
         for sub in topology.sub_topologies()
         for source in sub.sources
-        if not source.repartition and (source.offset_reset or config.auto_offset_reset) == "latest"
+        if not source.repartition
         for topic in topics[source.name]
     }
     found = {}
     for topic, count in layout.topics.items():
         if topic not in known:
             partitions = [TopicPartition(topic, p) for p in range(count)]
-            places = log.latest(partitions) if topic in from_the_end else log.earliest(partitions)
+            places = _places(log, partitions, said.get(topic, "earliest"), layout.application_id)
             found[topic] = [places[tp] for tp in partitions]
     return found
+
+
+def _places(
+    log: TopicLog, partitions: Sequence[TopicPartition], begin: OffsetReset, application_id: str
+) -> Mapping[TopicPartition, int]:
+    if begin == "none":
+        raise StartError(
+            f"application `{application_id}` has no position in `{partitions[0].topic}`, and is not to choose one "
+            '(`offset_reset="none"`): say "earliest", "latest" or how far to go back'
+        )
+    if isinstance(begin, timedelta):
+        since = now_ms() - begin // timedelta(milliseconds=1)
+        return log.offsets_for_times(dict.fromkeys(partitions, since))
+    return log.latest(partitions) if begin == "latest" else log.earliest(partitions)

@@ -17,6 +17,7 @@ from headrace.dsl.lower import lower
 from headrace.dsl.materialized import Store, StoreChoice, choose_store
 from headrace.dsl.passes import rewrite
 from headrace.errors import InvalidArgumentError
+from headrace.offset_reset import OffsetReset
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.timestamps import TimestampExtractor
@@ -67,7 +68,7 @@ class StreamsBuilder:
         *,
         value: As[V],
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KStream[str, V]: ...
     @overload
@@ -78,7 +79,7 @@ class StreamsBuilder:
         key: As[K],
         value: As[V],
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KStream[K, V]: ...
     @overload
@@ -88,7 +89,7 @@ class StreamsBuilder:
         *,
         key: As[K],
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KStream[K, Any]: ...
     @overload
@@ -97,7 +98,7 @@ class StreamsBuilder:
         topics: str | Sequence[str] | re.Pattern[str],
         *,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KStream[str, Any]: ...
     def stream(
@@ -107,7 +108,7 @@ class StreamsBuilder:
         key: As[Any] | None = None,
         value: As[Any] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KStream[Any, Any]:
         """Read topics, or all whose names match a pattern, as a stream of records.
@@ -143,7 +144,7 @@ class StreamsBuilder:
         value: As[V],
         store: Store[str, V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KTable[str, V]: ...
     @overload
@@ -155,7 +156,7 @@ class StreamsBuilder:
         value: As[V],
         store: Store[K, V] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KTable[K, V]: ...
     @overload
@@ -163,9 +164,20 @@ class StreamsBuilder:
         self,
         topic: str,
         *,
+        key: As[K],
+        store: Store[K, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        offset_reset: OffsetReset | None = None,
+        name: str | None = None,
+    ) -> KTable[K, Any]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        *,
         store: Store[Any, Any] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KTable[str, Any]: ...
     def table(
@@ -176,7 +188,7 @@ class StreamsBuilder:
         value: As[Any] | None = None,
         store: Store[Any, Any] | None = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
         name: str | None = None,
     ) -> KTable[Any, Any]:
         """Read a topic as a table: the latest value of each key; a null value deletes the row.
@@ -231,6 +243,16 @@ class StreamsBuilder:
         timestamp_extractor: TimestampExtractor | None = None,
         name: str | None = None,
     ) -> GlobalKTable[K, V]: ...
+    @overload
+    def global_table(
+        self,
+        topic: str,
+        *,
+        key: As[K],
+        store: Store[K, Any] | None = None,
+        timestamp_extractor: TimestampExtractor | None = None,
+        name: str | None = None,
+    ) -> GlobalKTable[K, Any]: ...
     @overload
     def global_table(
         self,

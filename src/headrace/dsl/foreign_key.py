@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,6 +12,7 @@ from headrace.dsl.graph import ChangeRepartition, Operation, StreamTable
 from headrace.dsl.materialized import Store, choose_store
 from headrace.dsl.old_values import send_old_values
 from headrace.dsl.table_handle import TableHandle
+from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.serdes import Serdes
 from headrace.serdes.foreign_key import Answer, AnswerSerde, SubscriptionSerde
@@ -37,7 +38,13 @@ class ByKey:
     partitioner: Partitioner
 
     def __call__(self, topic: str, key: Any, value: Any, partitions: int) -> int | None:
-        return self.partitioner(topic, key, None, partitions)
+        chosen = self.partitioner(topic, key, None, partitions)
+        if isinstance(chosen, Set):
+            raise InvalidArgumentError(
+                f"the partitioner of a foreign-key join chose {set(chosen)}: a row is in one partition, so return a "
+                "number"
+            )
+        return chosen
 
 
 def back_home(topic: str, key: Any, answer: Answer, partitions: int) -> int | None:

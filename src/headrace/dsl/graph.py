@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from headrace.offset_reset import OffsetReset
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde
 from headrace.timestamps import TimestampExtractor
@@ -42,7 +43,7 @@ class StreamSource(LogicalNode):
     key: Serde[Any] | None = None
     value: Serde[Any] | None = None
     timestamp_extractor: TimestampExtractor | None = None
-    offset_reset: str | None = None
+    offset_reset: OffsetReset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class TableSource(LogicalNode):
     key: Serde[Any] | None = None
     value: Serde[Any] | None = None
     timestamp_extractor: TimestampExtractor | None = None
-    offset_reset: str | None = None
+    offset_reset: OffsetReset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from headrace.dsl import hints
 from headrace.dsl.forms import As, Form, common, form, hinted
 from headrace.dsl.graph import Operation
 from headrace.dsl.handle import Blueprint, Handle
+from headrace.dsl.printing import Printer
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.topology import operators
@@ -220,13 +222,26 @@ class StatelessOperations(Handle[K, V]):
         check_callable(action, "foreach", "(key, value)")
         self._then("KSTREAM-FOREACH-", operators.Peek(action, forward=False), name)
 
-    def print(self, *, label: str | None = None, name: str | None = None) -> None:
-        """Print each record as `[label]: key, value`; the stream ends here.
+    def print(
+        self,
+        *,
+        label: str | None = None,
+        mapper: Callable[[K, V], object] | None = None,
+        file: str | Path | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Print each record as `[label]: key, value`, or what the mapper makes of it; the stream ends here.
+
+        With `file`, lines are added to that file on the host where the task runs, and not printed. Both are for a
+        look while developing: a batch that is tried again prints again.
 
         >>> from headrace import StreamsBuilder
-        >>> StreamsBuilder().stream("orders", value=int).print(label="orders")
+        >>> orders = StreamsBuilder().stream("orders", value=int)
+        >>> orders.print(label="orders", mapper=lambda key, amount: f"{key} spends {amount}")
         """
-        action = _Printer(self._name if label is None else label)
+        if mapper is not None:
+            check_callable(mapper, "print", "(key, value)")
+        action = Printer(self._name if label is None else label, mapper, None if file is None else Path(file))
         self._then("KSTREAM-PRINTER-", operators.Peek(action, forward=False), name)
 
     def merge(self, other: KStream[K, V], *, name: str | None = None) -> KStream[K, V]:
@@ -296,11 +311,3 @@ class StatelessOperations(Handle[K, V]):
             sources=self._sources,
             rekeyed=rekeyed or self._rekeyed,
         )
-
-
-class _Printer:
-    def __init__(self, label: str) -> None:
-        self._label = label
-
-    def __call__(self, key: object, value: object) -> None:
-        print(f"[{self._label}]: {key}, {value}")

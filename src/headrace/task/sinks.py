@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from typing import Any, TypeAlias
 
 from headrace.errors import InvalidArgumentError
@@ -66,7 +66,7 @@ def _choosing(
     unwritable = _unwritable(node, serdes, failures)
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        partition = None
+        places: Iterable[int | None] = _BY_KEY
         try:
             topic = extractor(key, value, position.metadata()) if extractor is not None else fixed
             if type(topic) is not str:
@@ -79,7 +79,7 @@ def _choosing(
         if partitioner is not None:
             count = output.partitions(topic)
             try:
-                partition = _checked(partitioner(topic, key, value, count), count, topic)
+                places = _checked(partitioner(topic, key, value, count), count, topic)
             except Exception as error:
                 failures.callback(node.name, node.origin, error, timestamp, headers)
                 return
@@ -91,22 +91,33 @@ def _choosing(
             if written is None:
                 return
             key_bytes, value_bytes = written
-        if windowed and partition is None and key_bytes is not None:
+        if windowed and places is _BY_KEY and key_bytes is not None:
             # All windows of a key stay in the key's own partition.
             assert isinstance(key_serde, WindowedSerde)
-            partition = partition_for(key_serde.key_bytes(key_bytes), output.partitions(topic))
-        output.columns(topic, repartition).add(key_bytes, value_bytes, timestamp, headers, partition)
+            places = (partition_for(key_serde.key_bytes(key_bytes), output.partitions(topic)),)
+        column = output.columns(topic, repartition)
+        for place in places:
+            column.add(key_bytes, value_bytes, timestamp, headers, place)
 
     return process
 
 
-def _checked(partition: int | None, count: int, topic: str) -> int | None:
-    if partition is not None and (not isinstance(partition, int) or not 0 <= partition < count):
-        raise InvalidArgumentError(
-            f"the partitioner chose partition {partition!r}, and `{topic}` has {count}"
-            f": return a number below {count}, or None"
-        )
-    return partition
+_BY_KEY = (None,)
+"""Once, in the partition that the hash of the key says."""
+
+
+def _checked(chosen: int | Set[int] | None, count: int, topic: str) -> Iterable[int | None]:
+    """One partition, several of them (KIP-837) or none; in order, so that a batch that runs again writes the same."""
+    if chosen is None:
+        return _BY_KEY
+    places = sorted(chosen) if isinstance(chosen, Set) else (chosen,)
+    for partition in places:
+        if not isinstance(partition, int) or not 0 <= partition < count:
+            raise InvalidArgumentError(
+                f"the partitioner chose partition {partition!r}, and `{topic}` has {count}"
+                f": return a number below {count}, a set of them, or None"
+            )
+    return places
 
 
 Written: TypeAlias = tuple[bytes | None, bytes | None]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.errors import InvalidArgumentError
+from headrace.offset_reset import ALLOWED, OffsetReset, is_offset_reset
 from headrace.origin import Origin, caller
 from headrace.processor import Processor
 from headrace.serdes import Serde, serde_for
@@ -90,10 +91,8 @@ def check_topic(topic: object, origin: Origin) -> str:
     return topic
 
 
-def check_offset_reset(offset_reset: str | None, origin: Origin) -> str | None:
+def check_offset_reset(offset_reset: OffsetReset | None, origin: Origin) -> OffsetReset | None:
     """Where to start in a topic that has no position yet."""
-    if offset_reset not in {None, "earliest", "latest"}:
-        raise InvalidArgumentError(
-            f'`offset_reset` is "earliest" or "latest", got {offset_reset!r}', origin=origin
-        )
+    if offset_reset is not None and not is_offset_reset(offset_reset):
+        raise InvalidArgumentError(f"`offset_reset` is {ALLOWED}, got {offset_reset!r}", origin=origin)
     return offset_reset

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
+from headrace.offset_reset import as_text
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes.described import describe_serde
 from headrace.topology.describe import parents_of
@@ -99,7 +100,7 @@ def _node(node: Node, nodes: Iterable[Node]) -> Data:
         "topics": list(node.topics),
         "pattern": None if node.pattern is None else node.pattern.pattern,
         "internal": node.repartition,
-        "offset_reset": node.offset_reset,
+        "offset_reset": as_text(node.offset_reset),
     }
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from headrace.offset_reset import OffsetReset
 from headrace.origin import NOWHERE, Origin
 from headrace.serdes.base import Serde
 from headrace.timestamps import TimestampExtractor
 from headrace.topology.operators import Operator
 from headrace.topology.stores import StoreSpec
 
-Partitioner: TypeAlias = Callable[[str, Any, Any, int], int | None]
-"""(topic, key, value, number of partitions) -> partition, or None for the default."""
+Partitioner: TypeAlias = Callable[[str, Any, Any, int], int | Set[int] | None]
+"""(topic, key, value, number of partitions) -> partition, a set of several or none, or None for the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class SourceNode:
     key: Serde[Any] | None = None
     value: Serde[Any] | None = None
     timestamp_extractor: TimestampExtractor | None = None
-    offset_reset: str | None = None
+    offset_reset: OffsetReset | None = None
     repartition: bool = False
     ahead: bool = False
     """In a batch its records come before those of other topics, and those of a later node before an earlier one's."""

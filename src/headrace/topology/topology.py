@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from headrace.errors import InvalidArgumentError
+from headrace.offset_reset import OffsetReset
 from headrace.origin import caller
 from headrace.processor import Processor
 from headrace.timestamps import TimestampExtractor
@@ -56,7 +57,7 @@ class Topology(Network):
         key: Any = None,
         value: Any = None,
         timestamp_extractor: TimestampExtractor | None = None,
-        offset_reset: str | None = None,
+        offset_reset: OffsetReset | None = None,
     ) -> Self:
         """Read one or more topics, or all whose names match a pattern.
 

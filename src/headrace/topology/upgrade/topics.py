@@ -35,11 +35,11 @@ def _source_changes(old: SavedTopology, new: SavedTopology) -> Iterator[Change]:
             "is no longer read; the position in it is kept, should it come back",
         )
     for topic in now.keys() - before.keys():
-        begin = "end" if now[topic].data["offset_reset"] == "latest" else "beginning"
+        begin = _beginning(now[topic].data["offset_reset"])
         yield Change(
             Level.SAFE,
             f"topic `{topic}`",
-            f"is new, and read from its {begin}",
+            f"is new, and read {begin}",
             origin=now[topic].data.get("origin"),
         )
     for topic in before.keys() & now.keys():
@@ -53,6 +53,16 @@ def _source_changes(old: SavedTopology, new: SavedTopology) -> Iterator[Change]:
                     change.fix,
                     now[topic].data.get("origin"),
                 )
+
+
+def _beginning(offset_reset: str | None) -> str:
+    if offset_reset == "none":
+        return 'by nobody: with `offset_reset="none"` the application does not start'
+    if offset_reset == "latest":
+        return "from its end"
+    if offset_reset in (None, "earliest"):
+        return "from its beginning"
+    return f"as `{offset_reset}` says"
 
 
 def _sink_changes(old: SavedTopology, new: SavedTopology) -> Iterator[Change]:
