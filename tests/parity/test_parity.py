@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,11 +97,15 @@ def _compare(
             counts.records += len(expected)
         assert scenario.streams is not None
         for store, kind in case.stores.items():
+            if tasks.layout.looped and kind == "versioned":
+                continue  # it orders by the times of results, which depend on whose change came first (ADR 0021)
             asked = run.stores[store]
             expected_rows = _rows([rows_of_store(one, kind, asked) for one in tasks.store(store)], kind)
             found_rows = _rows(
                 [rows_of_store(scenario.streams.store(store), kind, asked)], kind, queried=True
             )
+            if tasks.layout.looped:
+                found_rows, expected_rows = _without_zeros(found_rows), _without_zeros(expected_rows)
             assert found_rows == expected_rows, f"{where}: store `{store}`"
             counts.rows += len(expected_rows)
     finally:
@@ -117,9 +122,23 @@ def _rows(tasks: list[list[Row]], kind: str, *, queried: bool = False) -> list[R
     return sorted((row[:width] for rows in tasks for row in rows), key=repr)
 
 
+def _without_zeros(rows: list[Row]) -> list[Row]:
+    """See `_same_tables`."""
+    return [row for row in rows if row[-1] != 0]
+
+
+PLACE = re.compile(rb"(-repartition[-/]\d+[@/])\d+")
+"""Where a record stood in a repartition topic. On Spark there is none: its records are counted within the batch."""
+
+
 def without_trace(record: Rec) -> Rec:
-    """A dead letter tells by which way through the library its record came."""
-    return record._replace(headers=tuple(h for h in record.headers if h[0] != "__streams.errors.stacktrace"))
+    """A record without what tells by which way it came: the stack trace in a dead letter, offsets of a shuffle."""
+    headers = tuple(
+        (name, value and PLACE.sub(rb"\1", value))
+        for name, value in record.headers
+        if name != "__streams.errors.stacktrace"
+    )
+    return record._replace(value=record.value and PLACE.sub(rb"\1", record.value), headers=headers)
 
 
 def _same_records(expected: list[Placed], found: dict[int, list[Rec]], where: str) -> None:
@@ -132,7 +151,12 @@ def _same_records(expected: list[Placed], found: dict[int, list[Rec]], where: st
 
 
 def _same_tables(expected: list[Placed], found: dict[int, list[Rec]], where: str) -> None:
-    """The last value of each key; records without one are of no table."""
-    wanted = {record.key: record.value for _, record in expected if record.key is not None}
-    last = {r.key: r.value for records in found.values() for r in records if r.key is not None}
+    """The last value of each key; records without one are of no table. A group that had a row for a moment only, on the
+    way, is left with a count of zero.
+    """
+    wanted = {record.key: record.value for _, record in expected}
+    last = {record.key: record.value for records in found.values() for record in records}
+    for table in (wanted, last):
+        for key in [key for key, value in table.items() if key is None or value in (None, bytes(8))]:
+            del table[key]
     assert last == wanted, where
