@@ -11,14 +11,10 @@ from headrace.serdes.base import Serde
 from headrace.state.backend import Backend, ReadBackend
 from headrace.state.base import Changelog, no_time, value_and_timestamp, value_only
 from headrace.state.custom import CustomStore, view_store
+from headrace.state.expiring import expiring_store
 from headrace.state.expiry import ReadRows
 from headrace.state.grace import GraceBuffer
-from headrace.state.key_value import (
-    KeyValueStore,
-    ReadOnlyKeyValueStore,
-    TimestampedKeyValueStore,
-    expiring_store,
-)
+from headrace.state.key_value import KeyValueStore, ReadOnlyKeyValueStore, TimestampedKeyValueStore
 from headrace.state.lru import Evicted, LruRows, ReadLruRows
 from headrace.state.memory import MemoryBackend
 from headrace.state.segments import ReadSegments

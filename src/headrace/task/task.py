@@ -4,44 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import InvalidArgumentError, UnknownNodeError
+from headrace.errors import UnknownNodeError
 from headrace.log.base import Chunk
-from headrace.origin import caller
-from headrace.processor import PunctuationType
-from headrace.processors import NodeContext, Process, build
-from headrace.processors.context import Alarm
+from headrace.processors import Process, build
 from headrace.processors.custom import is_settled
-from headrace.record import NO_HEADERS, Headers, RecordMetadata, TaskId
+from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import extractor_of, node_serdes
 from headrace.state import CustomStore
 from headrace.store import StateStore
 from headrace.task.caches import caches_of, remembering
 from headrace.task.failures import Failures
-from headrace.task.lanes import Lane, OneRow, merge_order
+from headrace.task.lanes import Lane, merge_order
 from headrace.task.lifetimes import Lifetimes
 from headrace.task.lines import Lines
-from headrace.task.memory import Memory
-from headrace.task.metrics import Counts
 from headrace.task.nodes import TaskNode, fan_out
 from headrace.task.output import Output
 from headrace.task.position import Moment
-from headrace.task.punctuation import NEVER, PunctuationQueue, Schedule, first_due
+from headrace.task.punctuation import NEVER, Schedule
+from headrace.task.services import TaskServices
 from headrace.task.sinks import build_sink
 from headrace.task.sources import Source
-from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, SubTopology
 from headrace.topology.operators import Process as CustomProcess
 from headrace.topology.operators import TableTransformValues
-from headrace.windows import milliseconds
 
 
-class StreamTask:
+class StreamTask(TaskServices):
     """Runs the nodes of a sub-topology over chunks of records, in Kafka Streams' order.
 
     The host opens the stores, brings them to the last commit, calls `process` and `flush` for every batch and takes
@@ -63,24 +55,12 @@ class StreamTask:
         old_values: frozenset[str] = frozenset(),
         moment: Moment | None = None,
     ) -> None:
-        self.application_id = application_id
-        self.config = config
-        self.metrics = Counts()
-        self.task_id = task_id
-        self.commit_requested = False
-        """Set when a processor asked for a commit; the host sets it back."""
+        super().__init__(task_id, application_id, config, clock, Moment() if moment is None else moment)
         self.dropped: Counter[tuple[str, str]] = Counter()
         """How many records each (node, reason) has ignored, as the semantics ask for."""
-        self._clock = clock
         self.output = output
-        self.moment = Moment() if moment is None else moment
-        self._position = self.moment.position
-        self._memory = Memory()
         # As in Kafka Streams, what cannot be read of a global table is no dead letter: every host would write it.
         self._failures = Failures(config, task_id, self._position, output if sub.id >= 0 else None)
-        self._time = self._memory.cell("stream-time", -1)
-        self._stream_queue = PunctuationQueue("stream", self._memory)
-        self._wall_queue = PunctuationQueue("wall", self._memory)
         # Nobody but a user's processor can ask for the task's own time: others track theirs themselves.
         self._timed = any(
             isinstance(n, ProcessorNode) and isinstance(n.operator, CustomProcess) for n in sub.nodes
@@ -92,11 +72,9 @@ class StreamTask:
         )
         """Whether a user's own processors or stores may keep something in memory. It cannot be taken back, so the
         host has to make a new task after a batch that failed, or that another process has run."""
-        self._state_dir = config.state_path / str(task_id)
         if self._customs:
             stores = {**stores, **{s.name: self._begin(s) for s in self._customs}}
         self._closes: list[Callable[[], None]] = []
-        self._alarms: list[Alarm] = []
         self._lines = Lines(sub.nodes, self._position, self._time)
         self._has_lines = bool(self._lines)
         self._batches: list[Callable[[], None]] = []
@@ -232,71 +210,10 @@ class StreamTask:
         if failure is not None:
             raise failure
 
-    # the nodes' side (TaskContext) ----------------------------------------------------------------------------------
-
-    def metadata(self) -> RecordMetadata | None:
-        return self._position.metadata()
-
-    def forward_as(
-        self,
-        metadata: RecordMetadata | None,
-        forward: Process,
-        key: Any,
-        value: Any,
-        timestamp: int,
-        headers: Headers,
-    ) -> None:
-        position = self._position
-        rows, row = position.rows, position.row
-        past = None if metadata is None else OneRow(*metadata, None, None, timestamp, headers)
-        position.rows, position.row = past, 0
-        forward(key, value, timestamp, headers)
-        position.rows, position.row = rows, row
-
-    def stream_time(self) -> int:
-        return int(self._time.value)
-
-    def wall_clock(self) -> int:
-        return self._clock()
-
-    def request_commit(self) -> None:
-        self.commit_requested = True
-
-    def at_wall_clock(self, alarm: Alarm) -> None:
-        self._alarms.append(alarm)
-
-    def schedule(
-        self,
-        node: NodeContext,
-        interval: timedelta,
-        type: PunctuationType,
-        callback: Callable[[int], None],
-        start: datetime | int | None = None,
-    ) -> Schedule:
-        every = milliseconds(interval, "interval")
-        check_callable(callback, "schedule", "(time)", node=node.name)
-        if not isinstance(type, PunctuationType):
-            raise InvalidArgumentError(
-                f"`schedule` takes `PunctuationType.STREAM_TIME` or `.WALL_CLOCK_TIME`, got {type!r}",
-                node=node.name,
-                origin=caller(),
-            )
-        if type is PunctuationType.STREAM_TIME:
-            first = 0 if start is None else first_due(start, every, self.stream_time(), node.name)
-            return self._stream_queue.add(node, first, every, callback)
-        now = self._clock()
-        first = now + every if start is None else first_due(start, every, now, node.name)
-        return self._wall_queue.add(node, first, every, callback)
-
-    @property
-    def state_dir(self) -> Path:
-        self._state_dir.mkdir(parents=True, exist_ok=True)
-        return self._state_dir
+    # inside ---------------------------------------------------------------------------------------------------------
 
     def _begin(self, store: CustomStore) -> StateStore:
         return store.begin(self.application_id, self.task_id, self._state_dir)
-
-    # inside ---------------------------------------------------------------------------------------------------------
 
     def _compile(
         self,
