@@ -267,6 +267,110 @@ def a_group_of_a_table_that_gives_the_key_alone() -> None:
 
 @mistake(
     CallbackError,
+    "the function of `map` must return a pair (key, value), got 'bc'; to skip such records "
+    "set `processing_handler=log_and_continue`",
+    node="KSTREAM-MAP-0000000001",
+    metadata=RECORD,
+)
+def a_map_that_gives_two_letters() -> None:
+    builder = StreamsBuilder()
+    words(builder).map(lambda key, value: value).to("out", key=str, value=str)  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    CallbackError,
+    "the function of `map` must return a pair (key, value), got {'k': 'a', 'v': 'bc'}; to "
+    "skip such records set `processing_handler=log_and_continue`",
+    node="KSTREAM-MAP-0000000001",
+    metadata=RECORD,
+)
+def a_map_that_gives_a_dict() -> None:
+    builder = StreamsBuilder()
+    words(builder).map(lambda key, value: {"k": key, "v": value}).to("out", key=str, value=str)  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    CallbackError,
+    "the function of `flat_map` must return a list, or yield, got 'bc', and each of its "
+    "letters would be a result: return a list with it, or split it; to skip such records set "
+    "`processing_handler=log_and_continue`",
+    node="KSTREAM-FLATMAP-0000000001",
+    metadata=RECORD,
+)
+def a_flat_map_that_gives_a_text() -> None:
+    builder = StreamsBuilder()
+    words(builder).flat_map(lambda key, value: value).to("out", key=str, value=str)  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    CallbackError,
+    "the function of `flat_map` must return a pair (key, value), got 'bc'; to skip such "
+    "records set `processing_handler=log_and_continue`",
+    node="KSTREAM-FLATMAP-0000000001",
+    metadata=RECORD,
+)
+def a_flat_map_that_gives_texts_of_two_letters() -> None:
+    builder = StreamsBuilder()
+    words(builder).flat_map(lambda key, value: [value]).to("out", key=str, value=str)  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    CallbackError,
+    "the function of `flat_map_values` must return a list, or yield, got 'bc', and each of "
+    "its letters would be a result: return a list with it, or split it; to skip such records "
+    "set `processing_handler=log_and_continue`",
+    node="KSTREAM-FLATMAPVALUES-0000000001",
+    metadata=RECORD,
+)
+def a_flat_map_of_values_that_gives_a_text() -> None:
+    builder = StreamsBuilder()
+    words(builder).flat_map_values(lambda value: value).to("out", value=str)  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    CallbackError,
+    "the function of `group_by` must return a pair (key, value), got 'bc'; to skip such "
+    "records set `processing_handler=log_and_continue`",
+    node="KTABLE-SELECT-0000000003",
+    metadata=RECORD,
+)
+def a_group_of_a_table_that_gives_two_letters() -> None:
+    builder = StreamsBuilder()
+    builder.table("in", value=str).group_by(lambda key, value: value).count()  # here
+    run(builder, ("a", "bc"))
+
+
+@mistake(
+    InvalidArgumentError,
+    "`flat_map_values` takes a function that returns a list, and `shout` says that it returns"
+    " a text, whose letters would be taken: use `map_values`, or return a list with it",
+)
+def a_flat_map_of_values_that_says_it_gives_a_text() -> None:
+    def shout(value: str) -> str:
+        return value.upper()
+
+    words().flat_map_values(shout)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`map` takes a function that returns a pair (key, value), and `shout` says that it "
+    "returns a text, whose letters would be taken: use `map_values`, or return the pair",
+)
+def a_map_that_says_it_gives_a_text() -> None:
+    def shout(key: str, value: str) -> str:
+        return value.upper()
+
+    words().map(shout)  # here
+
+
+@mistake(
+    CallbackError,
     "the timestamp extractor raised ValueError: invalid literal for int() with base 10: 'x'; "
     "return a negative number to drop a record",
     node="KSTREAM-SOURCE-0000000000",

@@ -19,6 +19,7 @@ from headrace import (
     StreamsBuilder,
     TimeWindows,
     UnlimitedWindows,
+    key_value_store,
     session_store,
     window_store,
 )
@@ -168,6 +169,56 @@ def windows_of_a_join() -> None:
 def windows_of_an_aggregate_for_a_join() -> None:
     builder = StreamsBuilder()
     words(builder).join(words(builder, "r"), join=lambda a, b: a, windows=TimeWindows(size=S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`retention` is for windows and sessions, and rows without them stay, got 0:00:01: use "
+    "`ttl` to let rows run out",
+    node="c",
+)
+def a_retention_without_windows() -> None:
+    words().group_by_key().count(store=Materialized("c", retention=S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "`retention` is for windows and sessions, and rows without them stay, got 0:00:01: use "
+    "`ttl` to let rows run out",
+    node="t",
+)
+def a_retention_of_a_table() -> None:
+    StreamsBuilder().table("in", value=str, store=Materialized("t", retention=S))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "a store with `max_entries` cannot have a cache in front, which would hide which rows are"
+    " gone: leave `caching` out",
+    node="c",
+)
+def a_cache_before_a_limit_of_rows() -> None:
+    words().group_by_key().count(store=Materialized("c", max_entries=5, caching=True))  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "a store with `max_entries` cannot have a cache in front, which would hide which rows are"
+    " gone: leave `caching` out",
+    node="s",
+)
+def a_cache_before_a_processors_limit_of_rows() -> None:
+    key_value_store("s", value=str, max_entries=5, caching=True)  # here
+
+
+@mistake(
+    InvalidArgumentError,
+    "a store whose rows run out cannot have a cache in front, which would hide which rows are"
+    " gone: leave `caching` out",
+    node="s",
+)
+def a_cache_before_rows_that_run_out() -> None:
+    key_value_store("s", value=str, ttl=S, caching=True)  # here
 
 
 @mistake(

@@ -248,13 +248,41 @@ def a_sink_into_a_changelog() -> None:
     CopartitionError,
     "joined topics must have the same number of partitions: `l` has 2, `t` has 3; create them"
     " alike, or call `repartition` on one side",
-    node="KSTREAM-SOURCE-0000000000",
+    node="KSTREAM-JOIN-0000000004",
 )
 def joined_topics_of_different_sizes_in_the_log() -> None:
     builder = StreamsBuilder()
-    left = builder.stream("l", value=str)  # here
-    left.join(builder.table("t", value=str), join=lambda a, b: a)
+    left = builder.stream("l", value=str)
+    left.join(builder.table("t", value=str), join=lambda a, b: a)  # here
     lay_out(builder.build(), "app", {"l": 2, "t": 3})
+
+
+@mistake(
+    CopartitionError,
+    "joined topics must have the same number of partitions: `l` has 2, `t` has 2, `u` has 3; create them"
+    " alike, or call `repartition` on one side",
+    node="second",
+)
+def the_second_of_two_joins_of_different_sizes() -> None:
+    builder = StreamsBuilder()
+    left = builder.stream("l", value=str)
+    once = left.join(builder.table("t", value=str), join=lambda a, b: a, name="first")
+    once.join(builder.table("u", value=str), join=lambda a, b: a, name="second")  # here
+    lay_out(builder.build(), "app", {"l": 2, "t": 2, "u": 3})
+
+
+@mistake(
+    CopartitionError,
+    "joined topics must have the same number of partitions: `t` has 2, `u` has 3; create them"
+    " alike, or call `repartition` on one side",
+    node="second",
+)
+def tables_of_different_sizes_for_one_repartitioned_stream() -> None:
+    builder = StreamsBuilder()
+    left = builder.stream("l", value=str).repartition(name="by")
+    left.join(builder.table("t", value=str), join=lambda a, b: a, name="first")
+    left.join(builder.table("u", value=str), join=lambda a, b: a, name="second")  # here
+    lay_out(builder.build(), "app", {"l": 4, "t": 2, "u": 3})
 
 
 @pytest.mark.parametrize("slip", MISTAKES, ids=str)

@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.origin import Origin, caller
 from headrace.processor import PunctuationType
 from headrace.topology.naming import Namer, check_name
-from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries, check_ttl
+from headrace.topology.stores import StoreKind, StoreSpec, check_max_entries, check_ttl, no_cache
 from headrace.topology.versioned import versioned_times
 from headrace.windows import milliseconds
 
@@ -104,12 +104,16 @@ class StoreChoice:
         if ttl_ms is None:
             ttl_ms = self._ttl_ms(kind)
         if ttl_ms and settings.caching:
-            raise self._refused(
-                "a store whose rows run out cannot have a cache in front, which would hide that they do: leave "
-                "`caching` out"
-            )
+            raise self._refused(no_cache("ttl"))
+        if settings.max_entries and settings.caching:
+            raise self._refused(no_cache("max_entries"))
         retention_ms = least_retention_ms
-        if settings.retention is not None and least_retention_ms:
+        if settings.retention is not None:
+            if kind == "timestamped_key_value":
+                raise self._refused(
+                    f"`retention` is for windows and sessions, and rows without them stay, got {settings.retention}: "
+                    "use `ttl` to let rows run out"
+                )
             retention_ms = milliseconds(settings.retention, "retention")
             if retention_ms < least_retention_ms:
                 raise self._refused(

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.processors.results import not_a_pair, not_iterable
+from headrace.processors.results import NO_PAIRS, TEXTS, not_a_pair, not_iterable
 from headrace.record import Headers
 from headrace.topology.operators import (
     Branch,
@@ -75,9 +75,12 @@ def map_records(operator: Map, ctx: NodeContext) -> Process:
 
     def process(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         try:
-            made = mapper(key, value)
+            made: Any = mapper(key, value)
         except Exception as error:
             failed(error, timestamp, headers)
+            return
+        if made.__class__ is not tuple and isinstance(made, NO_PAIRS):
+            failed(not_a_pair("map", made), timestamp, headers)
             return
         try:
             key, value = made
@@ -124,6 +127,9 @@ def flat_map(operator: FlatMap, ctx: NodeContext) -> Process:
         except Exception as error:
             failed(error, timestamp, headers)
             return
+        if made.__class__ is not list and isinstance(made, TEXTS):
+            failed(not_iterable("flat_map", made), timestamp, headers)
+            return
         try:
             pairs = iter(made)
         except TypeError:
@@ -138,6 +144,9 @@ def flat_map(operator: FlatMap, ctx: NodeContext) -> Process:
                 return
             except Exception as error:
                 failed(error, timestamp, headers)
+                return
+            if pair.__class__ is not tuple and isinstance(pair, NO_PAIRS):
+                failed(not_a_pair("flat_map", pair), timestamp, headers)
                 return
             try:
                 new_key, new_value = pair
@@ -159,6 +168,9 @@ def flat_map_values(operator: FlatMapValues, ctx: NodeContext) -> Process:
             made = mapper(key, value) if with_key else mapper(value)
         except Exception as error:
             failed(error, timestamp, headers)
+            return
+        if made.__class__ is not list and isinstance(made, TEXTS):
+            failed(not_iterable("flat_map_values", made), timestamp, headers)
             return
         try:
             values = iter(made)

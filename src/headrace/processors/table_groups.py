@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.processors.context import NodeContext, Process
 from headrace.processors.registry import implements
-from headrace.processors.results import not_a_pair
+from headrace.processors.results import NO_PAIRS, not_a_pair
 from headrace.processors.versions import is_versioned, skip_late, writer
 from headrace.record import Headers
 from headrace.topology.operators import TableAggregate, TableGroupBy, TableReduce
@@ -21,11 +21,15 @@ def table_group_by(operator: TableGroupBy, ctx: NodeContext) -> Process:
     def process(key: Any, change: Any, timestamp: int, headers: Headers) -> None:
         new, old, latest = change
         try:
-            made = (None, None) if new is None else mapper(key, new)
-            made_before = (None, None) if old is None else mapper(key, old)
+            made: Any = (None, None) if new is None else mapper(key, new)
+            made_before: Any = (None, None) if old is None else mapper(key, old)
         except Exception as error:
             failed(error, timestamp, headers)
             return
+        for pair in (made, made_before):
+            if pair.__class__ is not tuple and isinstance(pair, NO_PAIRS):
+                failed(not_a_pair("group_by", pair), timestamp, headers)
+                return
         try:
             new_key, new_value = made
             old_key, old_value = made_before

@@ -46,26 +46,35 @@ def _copartition(
 ) -> None:
     """Sources that are joined must have the same number of partitions; repartition topics among them follow."""
     for group in topology.copartition_groups():
-        fixed: dict[str, int] = {}
+        fixed: dict[str, dict[str, int]] = {}
         free: list[str] = []
         for source in group:
             if source.repartition:
-                for name in source.topics:
-                    if name in given:
-                        fixed[name] = given[name]
-                    elif name in counts:
-                        free.append(name)
+                fixed[source.name] = {name: given[name] for name in source.topics if name in given}
+                free += [name for name in source.topics if name not in given and name in counts]
             else:
-                for topic in topics[source.name]:
-                    fixed[topic] = available[topic]
-        if len(set(fixed.values())) > 1:
-            listed = ", ".join(f"`{name}` has {n}" for name, n in sorted(fixed.items()))
-            raise CopartitionError(
-                f"joined topics must have the same number of partitions: {listed}; "
-                "create them alike, or call `repartition` on one side",
-                node=group[0].name,
-                origin=group[0].origin,
-            )
-        want = next(iter(fixed.values())) if fixed else max((counts[n] for n in free), default=0)
+                fixed[source.name] = {topic: available[topic] for topic in topics[source.name]}
+        found = {n for sizes in fixed.values() for n in sizes.values()}
+        if len(found) > 1:
+            raise _unequal(topology, fixed)
+        want = next(iter(found)) if found else max((counts[n] for n in free), default=0)
         for name in free:
             counts[name] = want
+
+
+def _unequal(topology: Topology, fixed: Mapping[str, Mapping[str, int]]) -> CopartitionError:
+    """At the first join whose own topics differ; if there is none, at the last of those that bring them together."""
+    joins = [join for join in topology.copartitions if not join.sources.isdisjoint(fixed)]
+    for join in joins:
+        sizes = {topic: n for source in join.sources for topic, n in fixed[source].items()}
+        if len(set(sizes.values())) > 1:
+            break
+    else:
+        sizes = {topic: n for topics in fixed.values() for topic, n in topics.items()}
+    listed = ", ".join(f"`{name}` has {n}" for name, n in sorted(sizes.items()))
+    return CopartitionError(
+        f"joined topics must have the same number of partitions: {listed}; create them alike, or call `repartition` on "
+        "one side",
+        node=join.node,
+        origin=join.origin,
+    )

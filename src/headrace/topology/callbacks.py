@@ -16,6 +16,12 @@ from headrace.origin import Origin, caller
 
 MAY_GENERATE = frozenset({"flat_map", "flat_map_values"})
 """Operations whose function may yield its results."""
+RESULTS = {
+    "map": ("a pair (key, value)", "use `map_values`, or return the pair"),
+    "flat_map": ("a list of pairs", "use `map_values`, or return a list of pairs"),
+    "flat_map_values": ("a list", "use `map_values`, or return a list with it"),
+}
+"""Operations whose function must not return a text: Python would take its letters."""
 MAY_AWAIT = frozenset({"map_values_async"})
 
 
@@ -42,6 +48,14 @@ def check_callable(function: object, what: str, takes: str, *, node: str | None 
             origin=origin,
         )
     _check_arguments(function, what, takes, node, origin)
+    if what in RESULTS and _says_text(function):
+        wanted, fix = RESULTS[what]
+        raise InvalidArgumentError(
+            f"`{what}` takes a function that returns {wanted}, and {_named(function)} says that it returns a text, "
+            f"whose letters would be taken: {fix}",
+            node=node,
+            origin=origin,
+        )
 
 
 def check_optional(function: object, what: str, takes: str) -> None:
@@ -127,6 +141,13 @@ def _called(function: Any) -> Any:
     if inspect.isroutine(function) or isinstance(function, type):
         return function
     return type(function).__call__
+
+
+def _says_text(function: Any) -> bool:
+    """Whether a function returns a text by its own account."""
+    called = _called(function)
+    said = called if isinstance(called, type) else getattr(called, "__annotations__", {}).get("return")
+    return said in (str, bytes, "str", "bytes")
 
 
 def _named(function: Any) -> str:

@@ -18,6 +18,7 @@ from headrace.topology.groups import node_groups
 from headrace.topology.mermaid import mermaid
 from headrace.topology.naming import check_name
 from headrace.topology.nodes import (
+    Copartition,
     GlobalStoreNode,
     Node,
     ProcessorNode,
@@ -41,7 +42,7 @@ class Network:
         self._stores: dict[str, StoreSpec] = {}
         self._global_stores: dict[str, GlobalStoreNode] = {}
         self._repartition_topics: dict[str, RepartitionTopic] = {}
-        self._copartitioned: list[frozenset[str]] = []
+        self._copartitioned: list[Copartition] = []
         self.optimizations: frozenset[str] = frozenset()
         """The rewrites of `topology.optimization` that have been done."""
 
@@ -110,7 +111,7 @@ class Network:
 
     def copartition(self, sources: Iterable[str], node: str, origin: Origin) -> Self:
         """Declare sources whose topics are joined: they need the same number of partitions. The node joins them."""
-        self._copartitioned.append(frozenset(sources))
+        self._copartitioned.append(Copartition(frozenset(sources), node, origin))
         validate.check_partitions(self.copartition_groups(), self._repartition_topics, node, origin)
         return self
 
@@ -137,11 +138,16 @@ class Network:
     def copartition_groups(self) -> tuple[tuple[SourceNode, ...], ...]:
         """Sources whose topics need the same number of partitions because they are joined."""
         groups: list[frozenset[str]] = []
-        for sources in self._copartitioned:
+        for sources in (joined.sources for joined in self._copartitioned):
             overlapping = [group for group in groups if group & sources]
             groups = [group for group in groups if not group & sources]
             groups.append(sources.union(*overlapping))
         return tuple(tuple(s for s in self._sources() if s.name in group) for group in groups)
+
+    @property
+    def copartitions(self) -> tuple[Copartition, ...]:
+        """What joins, and the names of the sources that it joins, in the order of the joins."""
+        return tuple(self._copartitioned)
 
     @property
     def old_values(self) -> frozenset[str]:

@@ -84,6 +84,15 @@ class RepartitionTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class Copartition:
+    """Sources whose topics need the same number of partitions, and the node that joins them."""
+
+    sources: frozenset[str]
+    node: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class SubTopology:
     """Nodes that run together in one task, in the order in which they were added."""
 

@@ -97,6 +97,9 @@ def key_value_store(
             node=name,
             origin=caller(),
         )
+    if caching and (max_entries is not None or ttl is not None):
+        message = no_cache("ttl" if ttl is not None else "max_entries")
+        raise InvalidArgumentError(message, node=name, origin=caller())
     return StoreSpec(
         _named(name),
         "timestamped_key_value" if timestamped else "key_value",
@@ -236,6 +239,12 @@ def check_max_entries(given: int | None, store: str) -> int:
             f"`max_entries` must be a whole number of at least 1, got {given!r}", node=store, origin=caller()
         )
     return given
+
+
+def no_cache(by: str) -> str:
+    """Why rows that leave by `ttl` or `max_entries` are not cached."""
+    told = "whose rows run out" if by == "ttl" else "with `max_entries`"
+    return f"a store {told} cannot have a cache in front, which would hide which rows are gone: leave `caching` out"
 
 
 def check_ttl(ttl: timedelta, clock: PunctuationType) -> int:
