@@ -84,12 +84,6 @@ def test_materialized_sets_everything() -> None:
     )
 
 
-def test_retention_means_nothing_without_windows() -> None:
-    builder = StreamsBuilder()
-    builder.stream("s", value=str).group_by_key().count(store=Materialized("c", retention=MINUTE))
-    assert stores(builder)["c"].retention_ms == 0
-
-
 def test_an_aggregate_of_no_known_type_carries_its_name() -> None:
     builder = StreamsBuilder()
     builder.stream("s", value=str).group_by_key().aggregate(lambda: 0, lambda k, v, a: a, store="a")

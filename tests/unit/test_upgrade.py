@@ -240,11 +240,6 @@ def test_other_windows(old: Any, new: Any, level: Level, told: str) -> None:
     assert told in change.message
 
 
-def test_more_grace_is_safe() -> None:
-    old = windowed(TimeWindows(ms(100)))
-    assert compare(old, windowed(TimeWindows(ms(100), grace=ms(50)))).is_safe
-
-
 def test_the_windows_of_a_join() -> None:
     def joined(builder: StreamsBuilder, after: int) -> None:
         other, within = builder.stream("b", value=str), JoinWindows(ms(10), after=ms(after))
@@ -252,9 +247,14 @@ def test_the_windows_of_a_join() -> None:
             other, windows=within, join=lambda a, b: a, value=str, store="j", name="j"
         ).to("o")
 
-    found = compare(built(lambda b: joined(b, 20)), built(lambda b: joined(b, 10)))
-    assert found.is_safe
-    assert "records that wait are joined by the new ones" in str(found)
+    (rule, *stores) = compare(built(lambda b: joined(b, 20)), built(lambda b: joined(b, 10))).changes
+    assert {change.level for change in (rule, *stores)} == {Level.SAFE}
+    assert rule.subject == "node `j-this-join`"
+    assert rule.message == (
+        "`windows.after_ms` was 20, and is 10: its state is kept; the new rule holds, also for what waits in it, from "
+        "then on, and what came out before is not corrected"
+    )
+    assert [change.message.split(" ms ")[0] for change in stores] == ["keeps its rows for 20"] * 2
 
 
 def test_the_changelog_off_and_on() -> None:
@@ -291,6 +291,92 @@ def test_how_long_a_join_waits_while_nothing_comes_is_not_in_its_stores() -> Non
 
     old, new = built(lambda b: joined(b, None)), built(lambda b: joined(b, ms(10)))
     assert compare(old, new).level is Level.SAFE
+
+
+def suppressed(how: Suppressed) -> Topology:
+    windows = TimeWindows(ms(100))
+    return built(
+        lambda b: (
+            words(b).group_by_key().windowed_by(windows).count(store="c").suppress(how).to_stream().to("o")
+        )
+    )
+
+
+def graced(grace: timedelta | None) -> Topology:
+    def build(builder: StreamsBuilder) -> None:
+        table = builder.table("t", value=str, store=Materialized("t", history_retention=ms(1000)))
+        words(builder).join(table, join=max, grace=grace, name="j").to("o")
+
+    return built(build)
+
+
+def filtered(negate: bool) -> Topology:
+    def build(builder: StreamsBuilder) -> None:
+        stream = words(builder)
+        (stream.filter_not if negate else stream.filter)(lambda key, value: value, name="f").to("o")
+
+    return built(build)
+
+
+def tables(kind: str) -> Topology:
+    def build(builder: StreamsBuilder) -> None:
+        left, right = builder.table("a", value=str), builder.table("b", value=str)
+        getattr(left, kind)(right, join=lambda a, b: a, name="j").to_stream().to("o")
+
+    return built(build)
+
+
+ROWS = BufferConfig.max_records
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (windowed(TimeWindows(ms(100))), windowed(TimeWindows(ms(100), grace=ms(0))), None),
+        (
+            windowed(TimeWindows(ms(100), grace=ms(0))),
+            windowed(TimeWindows(ms(100), grace=ms(50))),
+            "`windows.grace_ms` was 0, and is 50: its state is kept; the new rule holds from then on",
+        ),
+        (
+            suppressed(Suppressed.until_time_limit(ms(5), ROWS(9))),
+            suppressed(Suppressed.until_time_limit(ms(7), ROWS(9))),
+            "`wait_ms` was 5, and is 7: its state is kept; the new rule holds, also for what waits in it, from then on",
+        ),
+        (
+            suppressed(Suppressed.until_time_limit(ms(5), ROWS(9))),
+            suppressed(Suppressed.until_time_limit(ms(5), ROWS(8))),
+            "`max_records` was 9, and is 8: its state is kept",
+        ),
+        (
+            suppressed(Suppressed.until_time_limit(ms(5), ROWS(9))),
+            suppressed(Suppressed.until_time_limit(ms(5), ROWS(9).shut_down_when_full())),
+            "`emits_early` was True, and is False: its state is kept",
+        ),
+        (graced(ms(5)), graced(ms(7)), "`grace_ms` was 5, and is 7: its state is kept"),
+        (filtered(False), filtered(True), "`negate` was False, and is True: its state is kept"),
+        (tables("join"), tables("left_join"), "`keeps_this` was False, and is True: its state is kept"),
+    ],
+)
+def test_another_rule_keeps_the_state(old: Topology, new: Topology, told: str | None) -> None:
+    found = compare(old, new)
+    assert found.is_safe
+    rules = [change.message for change in found.changes if "the new rule holds" in change.message]
+    assert [rule[: len(told or "")] for rule in rules] == ([] if told is None else [told])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (suppressed(Suppressed.until_time_limit(ms(5), ROWS(9))), windowed(TimeWindows(ms(100)))),
+        (graced(ms(5)), graced(None)),
+    ],
+)
+def test_what_waits_in_a_buffer_that_is_gone_never_comes(old: Topology, new: Topology) -> None:
+    change = changed(old, new)
+    assert change.level is Level.MOVES
+    assert "is gone, and what waits in it never comes out" in change.message
+    assert change.fix == "let a version with a shorter time to wait send it on first, if it matters"
 
 
 def test_another_operator_fills_the_store() -> None:

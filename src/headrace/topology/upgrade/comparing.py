@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from headrace.errors import InvalidArgumentError
 from headrace.topology.upgrade.changes import Change, Comparison, Level
 from headrace.topology.upgrade.matching import match_stores
+from headrace.topology.upgrade.rules import rule_changes
 from headrace.topology.upgrade.saved import SavedTopology, load
 from headrace.topology.upgrade.stores import store_changes
 from headrace.topology.upgrade.tasks import task_changes
@@ -69,6 +70,7 @@ def _changes(old: SavedTopology, new: SavedTopology) -> Iterator[Change]:
         )
     matched = match_stores(old, new)
     yield from store_changes(old, new, matched)
+    yield from rule_changes(old, new)
     yield from task_changes(old, new, matched)
     yield from topic_changes(old, new)
 

@@ -41,13 +41,7 @@ def store_changes(old: SavedTopology, new: SavedTopology, matched: Matched) -> I
         yield from _windows(one, other)
         yield from _logging(one, other)
         yield from _settings(one, other)
-    for store in matched.removed:
-        yield Change(
-            Level.SAFE,
-            f"store `{store.name}`",
-            f"is gone: its rows stay behind in its changelog, `<application-id>-{store.name}-changelog`",
-            "delete that topic when you are sure",
-        )
+    yield from map(_removed, matched.removed)
     for store in matched.added:
         if store.name in old.stores:
             yield _taken(store, old)
@@ -58,6 +52,23 @@ def store_changes(old: SavedTopology, new: SavedTopology, matched: Matched) -> I
                 "is new, and starts empty: it knows of nothing that was read before",
                 origin=store.data.get("origin"),
             )
+
+
+def _removed(store: Store) -> Change:
+    subject, topic = f"store `{store.name}`", f"`<application-id>-{store.name}-changelog`"
+    if store.data["kind"] in ("suppression_buffer", "grace_buffer"):
+        return Change(
+            Level.MOVES,
+            subject,
+            f"is gone, and what waits in it never comes out: it stays behind in its changelog, {topic}",
+            "let a version with a shorter time to wait send it on first, if it matters",
+        )
+    return Change(
+        Level.SAFE,
+        subject,
+        f"is gone: its rows stay behind in its changelog, {topic}",
+        "delete that topic when you are sure",
+    )
 
 
 def _renamed(one: Store, other: Store, old: SavedTopology) -> Change:
@@ -150,17 +161,8 @@ def _contents(one: Store, other: Store) -> Iterator[Change]:
 
 def _windows(one: Store, other: Store) -> Iterator[Change]:
     subject, origin = f"store `{other.name}`", other.data.get("origin")
-    if one.data["retain_duplicates"] and other.data["retain_duplicates"]:
-        # A join's windows only say how long its records wait.
-        if one.data["window_size_ms"] != other.data["window_size_ms"]:
-            yield Change(
-                Level.SAFE,
-                subject,
-                f"the join's windows were {one.data['window_size_ms']} ms, and are {other.data['window_size_ms']}: "
-                "records that wait are joined by the new ones",
-                origin=origin,
-            )
-    else:
+    if not (one.data["retain_duplicates"] and other.data["retain_duplicates"]):
+        # Those of a join only say how long its records wait, and are told of the join.
         yield from _sizes(one, other)
     was, is_ = one.data["retention_ms"], other.data["retention_ms"]
     if is_ < was:
