@@ -111,6 +111,19 @@ def test_every_page_is_linked_from_the_first_one(page: Path) -> None:
     assert f"]({page.relative_to(ROOT)})" in (ROOT / "README.md").read_text()
 
 
+NO_DIFFERENCES = {
+    *("0002", "0003", "0004", "0006", "0009", "0010", "0011", "0012", "0014", "0026"),  # how it is built
+    *("0016", "0020", "0023", "0025"),  # what Kafka Streams does not have
+}
+
+
+def test_every_decision_that_makes_a_difference_is_on_the_page_of_differences() -> None:
+    """A new decision is either there or in the set above."""
+    linked = set(re.findall(r"\.\./adr/(\d{4})-", (ROOT / "docs/reference/differences.md").read_text()))
+    assert linked.isdisjoint(NO_DIFFERENCES)
+    assert linked | NO_DIFFERENCES == {path.name[:4] for path in (ROOT / "docs/adr").glob("[0-9]*.md")}
+
+
 def test_every_decision_is_in_the_list_of_decisions() -> None:
     folder = ROOT / "docs/adr"
     listed = set(re.findall(r"\((\d{4}-[\w-]+\.md)\)", (folder / "README.md").read_text()))

@@ -11,8 +11,10 @@ import pytest
 
 from headrace import (
     Answer,
+    BufferConfig,
     DeadLetter,
     ErrorContext,
+    Materialized,
     Processor,
     ProcessorContext,
     PunctuationType,
@@ -21,6 +23,7 @@ from headrace import (
     Serde,
     StreamsBuilder,
     StreamsConfig,
+    Suppressed,
     Topology,
     dead_letter,
     key_value_store,
@@ -160,6 +163,39 @@ def test_a_poison_key_is_told_apart_from_a_poison_value() -> None:
     topology = fraught(lambda b: b.stream("in", key=int, value=str).to("out"))
     with TopologyTestDriver(topology) as driver, pytest.raises(DeserializationError, match="its key is not"):
         driver.pipe_bytes("in", b"k", b"v", 0)
+
+
+def _behind_a_suppress(builder: StreamsBuilder) -> None:
+    held = Suppressed.until_time_limit(timedelta(milliseconds=5), BufferConfig.unbounded())
+    builder.table("in", value=str).suppress(held).to_stream().map_values(explode).to("out")
+
+
+def _in_a_join_with_grace(builder: StreamsBuilder) -> None:
+    rows = Materialized[str, str]("t", history_retention=timedelta(seconds=1))
+    table = builder.table("rows", value=str, store=rows)
+    grace = timedelta(milliseconds=5)
+    builder.stream("in", value=str).left_join(table, join=lambda a, b: explode(a), grace=grace).to("out")
+
+
+@pytest.mark.parametrize("build", [_behind_a_suppress, _in_a_join_with_grace])
+def test_the_dead_letter_of_a_record_that_waited_says_where_it_is(
+    build: Callable[[StreamsBuilder], None],
+) -> None:
+    """Its bytes are not in the buffer (ADR 0022, 0024)."""
+    builder = StreamsBuilder()
+    build(builder)
+    with TopologyTestDriver(builder.build(), skipping(dead_letter_topic="dead")) as driver:
+        driver.input("in").pipe("k", "egg", timestamp=17, headers={"id": "h1"})
+        driver.input("in").pipe("l", "ham", timestamp=25)
+        (letter,) = driver.output("dead").read_records()
+    assert (letter.key, letter.value, letter.timestamp) == (None, None, 17)
+    headers = dict(letter.headers)
+    assert headers["id"] == b"h1"
+    assert [headers[f"__streams.errors.{what}"] for what in ("topic", "partition", "offset")] == [
+        b"in",
+        b"0",
+        b"0",
+    ]
 
 
 def test_a_poison_record_that_is_skipped_goes_to_the_dead_letters() -> None:

@@ -153,6 +153,26 @@ def test_a_cogroup_judges_lateness_for_each_stream() -> None:
         assert driver.output("out").read_values()[:2] == [1, 1]
 
 
+@pytest.mark.parametrize("windows", [TimeWindows(ms(10)), SlidingWindows(ms(10)), SessionWindows(ms(10))])
+def test_the_table_of_a_cogroup_with_windows_is_joined_as_any_other(windows: Any) -> None:
+    """Kafka Streams builds it, too, and then fails at the start (ADR 0028)."""
+    merge = {"merger": lambda key, a, b: a + b} if isinstance(windows, SessionWindows) else {}
+
+    def run(aggregate: Callable[[KGroupedStream[str, int]], Any]) -> list[Any]:
+        builder = StreamsBuilder()
+        table = aggregate(grouped(builder))
+        tens = table.map_values(lambda n: n * 10, value=int)
+        table.join(tens, join=lambda n, ten: n + ten, value=int).to_stream().to("out")
+        with TopologyTestDriver(builder.build()) as driver:
+            for timestamp in (5, 7, 30, 31):
+                driver.input("in").pipe("k", 1, timestamp=timestamp)
+            return driver.output("out").read_records()
+
+    cogrouped = run(lambda g: g.cogroup(picky, value=int).windowed_by(windows).aggregate(int, **merge))
+    assert cogrouped == run(lambda g: g.windowed_by(windows).aggregate(int, picky, value=int, **merge))
+    assert len(cogrouped) >= 8
+
+
 def refused_by(make: Callable[[StreamsBuilder], object]) -> str:
     with pytest.raises(InvalidArgumentError) as caught:
         make(StreamsBuilder())
