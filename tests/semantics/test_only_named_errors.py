@@ -83,7 +83,7 @@ def test_whatever_comes_in(
 
 
 def _twice(program: dict[str, Any], random: Random) -> None:
-    program["ops"].append(random.choice(program["ops"]))
+    program["ops"].append(dict(random.choice(program["ops"])))
 
 
 def _another_input(program: dict[str, Any], random: Random) -> None:
