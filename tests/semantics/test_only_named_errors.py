@@ -111,7 +111,10 @@ def _another_name(program: dict[str, Any], random: Random) -> None:
     for op in random.sample(program["ops"], k=min(3, len(program["ops"]))):
         for name in ("store", "name", "topic", "prefix"):
             if name in op and (name != "topic" or op["op"] == "to"):
-                op[name] = random.choice(["", "one", "a", "b c", "-", "../x"])
+                # What is written where it was read goes round for ever, in the original's driver too.
+                taken = program["inputs"] if name == "topic" else ()
+                names = ["", "one", "a", "b c", "-", "../x"]
+                op[name] = random.choice([given for given in names if given not in taken])
 
 
 MISTAKES = [_twice, _another_input, _another_number, _another_name]
