@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.processors.context import NodeContext, Process
@@ -155,14 +155,17 @@ class _Steps:
         else:
             self._add(record, 0, shared)
 
-    def _windows(self, fetch: Callable[..., Any], record: _Record, earliest: int) -> list[tuple[int, Any]]:
+    def _windows(
+        self, fetch: Callable[..., Any], record: _Record, earliest: int
+    ) -> Iterator[tuple[int, Any]]:
+        """One after the other: a record cache counts those as used that were asked for."""
         try:
             # One more, to see the record's right window too.
-            found = list(fetch(record.key, earliest, record.timestamp + 1))
+            for start, found in fetch(record.key, earliest, record.timestamp + 1):
+                record.starts.add(start)
+                yield start, found
         except Exception as error:
             raise self._skipped(error, record) from None
-        record.starts.update(start for start, _ in found)
-        return found
 
     def _own(self, record: _Record, start: int, found: tuple[Any, int]) -> Any:
         """What was found, read once more if it will be needed: an aggregator may change the one it is given."""

@@ -7,7 +7,7 @@ has not used for longest. Evicting an entry that was not flushed yet flushes all
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol, TypeAlias
 
 from headrace.record import NO_HEADERS, Headers
@@ -112,16 +112,26 @@ class NamedCache:
         """Remember what was read."""
         self._set(key, Cached(key, value, _NOBODY, False))
 
-    def range(self, low: bytes | None, high: bytes | None, reverse: bool) -> list[tuple[bytes, bytes | None]]:
-        """The entries with low <= key < high, in the order of the keys; None stands for deleted ones."""
+    def range(
+        self, low: bytes | None, high: bytes | None, reverse: bool
+    ) -> Iterator[tuple[bytes, bytes | None]] | None:
+        """The entries with low <= key < high as they are now, in the order of the keys; None stands for deleted ones.
+        An entry is used when it is reached. None if there are none.
+        """
         if not self._entries:
-            return []
+            return None
         keys = self._index.slice(low, high)
         if reverse:
             keys.reverse()
-        for key in keys:
-            self._order.move_to_end(key)
-        return [(key, self._entries[key].value) for key in keys]
+        entries = self._entries
+        return self._using([(key, entries[key].value) for key in keys]) if keys else None
+
+    def _using(self, found: list[tuple[bytes, bytes | None]]) -> Iterator[tuple[bytes, bytes | None]]:
+        order = self._order
+        for entry in found:
+            if entry[0] in order:  # else it was evicted meanwhile, and its value is still that of the range
+                order.move_to_end(entry[0])
+            yield entry
 
     def flush(self) -> None:
         """Write what is dirty; it stays here to be read."""

@@ -157,7 +157,7 @@ class CachedBackend:
         """The entries with low <= key < high, as they are now."""
         top = self._cache.range(low, high, reverse)
         below = self._backend.range(low, high, reverse)
-        return merged(top, below, reverse) if top else below
+        return below if top is None else merged(top, below, reverse)
 
     def first(self, low: bytes, high: bytes) -> bytes | None:
         """The lowest key with low <= key < high."""

@@ -53,7 +53,7 @@ class _Merged:
         top = self._cache.range(low, high, reverse)
         oldest = below.oldest(0)
         live = (e for e in below.backend.range(low, high, reverse) if time_of(e[0]) >= oldest)
-        return merged(top, live, reverse)
+        return live if top is None else merged(top, live, reverse)
 
     def first(self, low: bytes, high: bytes) -> bytes | None:
         return next((key for key, _ in self.range(low, high)), None)

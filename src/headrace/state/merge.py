@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from headrace.state.backend import Entry
 
 
 def merged(
-    top: Sequence[tuple[bytes, bytes | None]], below: Iterator[Entry], reverse: bool
+    top: Iterable[tuple[bytes, bytes | None]], below: Iterator[Entry], reverse: bool
 ) -> Iterator[Entry]:
     """The entries of both, in the order of the keys (None on top: deleted).
 
@@ -18,7 +18,7 @@ def merged(
     return _backward(top, below) if reverse else _forward(top, below)
 
 
-def _forward(top: Sequence[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
+def _forward(top: Iterable[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
     entry = next(below, None)
     for key, value in top:
         while entry is not None and entry[0] < key:
@@ -33,7 +33,7 @@ def _forward(top: Sequence[tuple[bytes, bytes | None]], below: Iterator[Entry]) 
         yield from below
 
 
-def _backward(top: Sequence[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
+def _backward(top: Iterable[tuple[bytes, bytes | None]], below: Iterator[Entry]) -> Iterator[Entry]:
     entry = next(below, None)
     for key, value in top:
         while entry is not None and entry[0] > key:
