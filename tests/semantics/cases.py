@@ -80,6 +80,8 @@ class Case:
     """How many steps are one commit."""
     same_when_cached: tuple[bool, bool]
     """Whether outputs, and stores, are the same with a record cache."""
+    same_in_memory: tuple[bool, bool]
+    """The same with stores in memory."""
     runs: Sequence[Run]
 
 
@@ -102,6 +104,7 @@ def read_case(path: Path) -> Case:
         has_headers=read["has_headers"],
         commit_every=read.get("commit_every", 1),
         same_when_cached=tuple(read["variants"].get("cache_10m", {}).values()),
+        same_in_memory=tuple(read["variants"].get("in_memory", {}).values()),
         runs=[
             Run(run["seed"], [_step(*step) for step in run["steps"]], run["stores"]) for run in read["runs"]
         ],

@@ -28,7 +28,7 @@ from headrace.topology.arguments import (
     check_topic,
     topics_of,
 )
-from headrace.topology.naming import check_name
+from headrace.topology.naming import Namer, check_name
 from headrace.topology.nodes import GlobalStoreNode, ProcessorNode, SourceNode
 from headrace.topology.operators import GlobalTableUpdate, Process
 from headrace.topology.optimization import NO_OPTIMIZATION, Optimization, optimizations_of
@@ -56,10 +56,20 @@ class StreamsBuilder:
           <-- KSTREAM-FLATMAPVALUES-0000000001
     <BLANKLINE>
     <BLANKLINE>
+
+    With `persistent=False` the stores of tables, aggregates and joins are in memory, but those whose `Materialized`
+    says otherwise and those with history. That is Kafka Streams' `dsl.store.suppliers.class` (or `default.dsl.store`).
+
+    >>> builder = StreamsBuilder(persistent=False)
+    >>> table = builder.table("prices", value=float, store="prices")
+    >>> builder.build().stores["prices"].persistent
+    False
     """
 
-    def __init__(self) -> None:
-        self._blueprint = Blueprint(KStream)
+    def __init__(self, *, persistent: bool = True) -> None:
+        if not isinstance(persistent, bool):
+            raise InvalidArgumentError(f"`persistent` is True or False, got {persistent!r}", origin=caller())
+        self._blueprint = Blueprint(KStream, Namer(persistent=persistent))
 
     @overload
     def stream(

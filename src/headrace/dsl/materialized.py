@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -41,7 +41,8 @@ class Materialized(Generic[K, V]):
     name: str | None = None
     key: As[K] | None = field(default=None, kw_only=True)
     value: As[V] | None = field(default=None, kw_only=True)
-    persistent: bool = field(default=True, kw_only=True)
+    persistent: bool | None = field(default=None, kw_only=True)
+    """On disk, or in memory; by default as the builder says."""
     logging: bool = field(default=True, kw_only=True)
     log_config: Mapping[str, str] = field(default_factory=dict, kw_only=True)
     caching: bool | None = field(default=None, kw_only=True)
@@ -125,7 +126,7 @@ class StoreChoice:
             kind,
             self.key.serde,
             self.value.internal,
-            settings.persistent,
+            bool(settings.persistent),
             settings.logging,
             tuple(sorted(settings.log_config.items())),
             settings.caching if cached and not ttl_ms else False,
@@ -175,7 +176,7 @@ class StoreChoice:
             "versioned",
             self.key.serde,
             self.value.internal,
-            settings.persistent,
+            bool(settings.persistent),
             settings.logging,
             tuple(sorted(settings.log_config.items())),
             retention_ms=retention_ms,
@@ -195,6 +196,7 @@ def choose_store(
     if settings.name is not None:
         check_name(settings.name, "store", origin)
     _check_versioned(settings, origin)
+    settings = placed(settings, namer)
     return StoreChoice(
         settings.name or namer.store(prefix),
         settings.name is not None,
@@ -203,6 +205,15 @@ def choose_store(
         form(settings.value, value),
         origin,
     )
+
+
+def placed(settings: Materialized[Any, Any], namer: Namer) -> Materialized[Any, Any]:
+    """With the builder's word on where the store is, if there is none. History is always on disk then, as in Kafka
+    Streams, which cannot keep it in memory.
+    """
+    if settings.persistent is not None:
+        return settings
+    return replace(settings, persistent=namer.persistent or settings.history_retention is not None)
 
 
 def _check_versioned(settings: Materialized[Any, Any], origin: Origin) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.dsl.graph import Operation, StreamJoin
 from headrace.dsl.handle import Blueprint
-from headrace.dsl.materialized import Materialized
+from headrace.dsl.materialized import Materialized, placed
 from headrace.errors import InvalidArgumentError
 from headrace.origin import caller
 from headrace.serdes import Serde
@@ -33,6 +33,7 @@ def add_stream_join(
     """Add the join and return its number. `operator` says how and whether it is a left one; `right` keeps both."""
     left, origin, windows = operator.outer, caller(), operator.windows
     _check_store(store)
+    store = placed(store, blueprint.namer)
     buffers = (
         _name(blueprint, "KSTREAM-WINDOWED-", name, "-this-windowed"),
         _name(blueprint, "KSTREAM-WINDOWED-", name, "-other-windowed"),
@@ -113,7 +114,7 @@ def _spec(
         kind,
         key,
         value,
-        store.persistent,
+        bool(store.persistent),
         store.logging,
         tuple(sorted(store.log_config.items())),
         origin=caller(),

@@ -17,7 +17,8 @@ _GENERATED = re.compile(r"KSTREAM.*-[0-9]{10}")
 
 @dataclass(slots=True)
 class Namer:
-    """The counter of one builder. A name that the user gives still uses up a number, as in Kafka Streams.
+    """The counter of one builder, and what its stores are where nothing is said. A name that the user gives still
+    uses up a number, as in Kafka Streams.
 
     >>> namer = Namer()
     >>> namer.node("KSTREAM-SOURCE-"), namer.node("KSTREAM-FILTER-", "cheap"), namer.store("KSTREAM-REDUCE-")
@@ -25,6 +26,8 @@ class Namer:
     """
 
     count: int = 0
+    persistent: bool = True
+    """Whether stores are on disk."""
 
     def node(self, prefix: str, given: str | None = None) -> str:
         """A node's name: the given one, or the next generated one."""

@@ -23,9 +23,9 @@ CONFIGS: dict[str, StreamsConfig] = {
 DEFAULT_CONFIG = StreamsConfig(application_id="oracle", default_value=str)
 
 
-def topology_of(name: str) -> Topology:
+def topology_of(name: str, *, persistent: bool = True) -> Topology:
     """A scenario's topology, built anew."""
-    builder = StreamsBuilder()
+    builder = StreamsBuilder(persistent=persistent)
     by_hand = SCENARIOS[name](builder)
     optimization = config_of(name).topology_optimization or "none"
     return builder.build(optimization=optimization) if by_hand is None else by_hand
