@@ -28,9 +28,6 @@ from headrace.topology.nodes import (
     SubTopology,
 )
 from headrace.topology.old_values import old_values
-from headrace.topology.picture.figure import figure
-from headrace.topology.picture.page import to_page
-from headrace.topology.picture.svg import to_svg
 from headrace.topology.stores import StoreSpec
 
 
@@ -244,6 +241,10 @@ class Network:
         >>> Topology().add_source("in", "a").to_svg().splitlines()[-1]
         '</svg>'
         """
+        # Here and not above: every program imports this module, and few draw pictures.
+        from headrace.topology.picture.figure import figure
+        from headrace.topology.picture.svg import to_svg
+
         return to_svg(figure(self.to_data()), title)
 
     def to_html(self, title: str = "Topology") -> str:
@@ -253,6 +254,9 @@ class Network:
         >>> "<td>a</td>" in Topology().add_source("in", "a").to_html("Shop")
         True
         """
+        # Here for the same reason.
+        from headrace.topology.picture.page import to_page
+
         return to_page(self.to_data(), title)
 
     def __repr__(self) -> str:
