@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 from headrace import (
     Answer,
@@ -10,6 +11,7 @@ from headrace import (
     ErrorContext,
     Response,
     StreamsBuilder,
+    TimeWindows,
     Topology,
     dead_letter,
     field_timestamp,
@@ -25,6 +27,15 @@ def beginnings() -> Topology:
     builder.stream("late", value=str, offset_reset="latest").to("late-out", value=str)
     builder.stream("early", value=str, offset_reset="earliest").to("early-out", value=str)
     builder.stream(re.compile("any-.*"), value=str).to("pattern-out", value=str)
+    return builder.build()
+
+
+def in_memory() -> Topology:
+    """All stores in memory, because the builder says so."""
+    builder = StreamsBuilder(persistent=False)
+    words = builder.stream("in", value=str).group_by_key()
+    words.count(store="counts").to_stream().to("out", value=int)
+    words.windowed_by(TimeWindows(timedelta(milliseconds=50))).count(store="windows")
     return builder.build()
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from headrace import log_and_continue
 from tests.spark import settings_topologies, stream_topologies
-from tests.spark.harness import Application, append, encoded, flat
+from tests.spark.harness import Application, append, by_key, encoded, flat, reference
+from tests.spark.harness.inputs import parts
 
 Make = Callable[..., Application]
 
@@ -17,6 +18,11 @@ def values(app: Application, topic: str) -> list[bytes | None]:
 
 
 def test_sources_begin_where_they_say_or_else_where_the_settings_say(application: Make) -> None:
+    check_beginnings(application)
+
+
+def check_beginnings(application: Make) -> None:
+    """The same on both logs."""
     topics = {"any-a": 2, "any-b": 2}
     app = application(settings_topologies.beginnings(), topics=topics, auto_offset_reset="latest")
     inputs = ("late", "early", "any-a", "any-b")
@@ -30,6 +36,20 @@ def test_sources_begin_where_they_say_or_else_where_the_settings_say(application
     assert values(app, "late-out") == [b"after", b"between"]
     assert values(app, "early-out") == [b"after", b"before", b"between"]
     assert values(app, "pattern-out") == [b"after", b"after", b"between", b"between"]
+
+
+def test_stores_in_memory_survive_restarts(application: Make) -> None:
+    """Of them nothing is on disk but what their changelogs say."""
+    topology, inputs = settings_topologies.in_memory(), parts("in")
+    app = application(topology)
+    app.run(inputs[:2]).run(inputs[2:3])
+    app.start()
+    app.feed(inputs[3])
+    assert app.streams is not None
+    expected = reference(topology, inputs, stores=["counts"])
+    assert dict(app.streams.store("counts").all()) == dict(expected.stores["counts"])
+    app.stop()
+    assert by_key(flat(app.read("out"))) == by_key(expected.outputs["out"])
 
 
 def test_extractors_say_when_records_happened(application: Make) -> None:
