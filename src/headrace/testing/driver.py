@@ -9,14 +9,13 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import ClosedStoreError, LogError
+from headrace.errors import ClosedStoreError
 from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
-from headrace.serdes import Serde
 from headrace.state import CHANGELOG_HEADERS, Backend, Changelog, MemoryBackend, Store
 from headrace.task import (
     Moment,
@@ -28,11 +27,11 @@ from headrace.task import (
     writable,
 )
 from headrace.testing.arguments import check_arguments
-from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
+from headrace.testing.clock import ManualClock, Time
 from headrace.testing.getters import StoreGetters
 from headrace.testing.queues import RawRecord, RecordQueues
 from headrace.testing.serdes import TopicSerdes
-from headrace.testing.topics import TestInputTopic, TestOutputTopic
+from headrace.testing.topic_getters import TopicGetters
 from headrace.topology.nodes import SinkNode, SourceNode, SubTopology
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
@@ -40,19 +39,13 @@ from headrace.topology.topology import Topology
 if TYPE_CHECKING:
     from headrace.testing.disk import DriverDisk
 
-K = TypeVar("K")
-V = TypeVar("V")
-
-As: TypeAlias = type[V] | Serde[V]
-"""What `key` and `value` take: a type or a serde."""
-
 KEPT = 100_000
 """Unread records that are kept of a changelog or repartition topic: few tests read them, and a long run must not fill
 the memory with them.
 """
 
 
-class TopologyTestDriver(StoreGetters):
+class TopologyTestDriver(StoreGetters, TopicGetters):
     """Runs a topology without Spark, Kafka or threads: pipe records in, read what comes out, look into stores.
 
     All sub-topologies run as one task with one partition, repartition topics loop straight back, and the wall clock
@@ -120,74 +113,7 @@ class TopologyTestDriver(StoreGetters):
         self._holding = False
         self._complete()
 
-    # topics ---------------------------------------------------------------------------------------------------------
-
-    @overload
-    def input(
-        self, topic: str, key: As[K], value: As[V], *, start: Time | None = ..., auto_advance: timedelta = ...
-    ) -> TestInputTopic[K, V]: ...
-    @overload
-    def input(
-        self, topic: str, *, value: As[V], start: Time | None = ..., auto_advance: timedelta = ...
-    ) -> TestInputTopic[Any, V]: ...
-    @overload
-    def input(
-        self,
-        topic: str,
-        key: Any = ...,
-        value: Any = ...,
-        *,
-        start: Time | None = ...,
-        auto_advance: timedelta = ...,
-    ) -> TestInputTopic[Any, Any]: ...
-    def input(
-        self,
-        topic: str,
-        key: Any = None,
-        value: Any = None,
-        *,
-        start: Time | None = None,
-        auto_advance: timedelta = timedelta(0),
-    ) -> TestInputTopic[Any, Any]:
-        """A topic to pipe records into. `key` and `value` are types or serdes; by default what the source reads.
-
-        Records without a timestamp get `start` (by default the wall clock), moved by `auto_advance` each time.
-        """
-        return TestInputTopic(
-            self,
-            topic,
-            self._serdes.of_input(topic, key, value),
-            self._clock() if start is None else to_milliseconds(start, "start"),
-            forward_milliseconds(auto_advance, "auto_advance"),
-        )
-
-    create_input_topic = input
-
-    @overload
-    def output(self, topic: str, key: As[K], value: As[V]) -> TestOutputTopic[K, V]: ...
-    @overload
-    def output(self, topic: str, *, value: As[V]) -> TestOutputTopic[Any, V]: ...
-    @overload
-    def output(self, topic: str, key: Any = ..., value: Any = ...) -> TestOutputTopic[Any, Any]: ...
-    def output(self, topic: str, key: Any = None, value: Any = None) -> TestOutputTopic[Any, Any]:
-        """A topic to read results from. `key` and `value` are types or serdes; by default what the sink writes."""
-        return TestOutputTopic(self, topic, self._serdes.of_output(topic, key, value))
-
-    create_output_topic = output
-
-    def produced_topic_names(self) -> frozenset[str]:
-        """Every topic that was written, changelogs and repartition topics included."""
-        return frozenset(self._produced)
-
-    def produced(self, topic: str) -> deque[RawRecord]:
-        """What was written to a topic and not read yet, as bytes."""
-        queue = self._produced.get(topic) or deque()
-        if queue.maxlen is not None and len(queue) == queue.maxlen:
-            raise LogError(
-                f"of the internal topic `{topic}` only the last {queue.maxlen:,} records are kept, and so many are "
-                "unread: read it between the records that you pipe"
-            )
-        return queue
+    # records --------------------------------------------------------------------------------------------------------
 
     def pipe_bytes(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = ()

@@ -15,7 +15,7 @@ from headrace.testing.clock import Time, forward_milliseconds, to_milliseconds
 from headrace.testing.record import HeadersLike, to_headers
 
 if TYPE_CHECKING:
-    from headrace.testing.driver import TopologyTestDriver
+    from headrace.testing.topic_getters import TopicGetters
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -27,7 +27,7 @@ class TestInputTopic(Generic[K, V]):
     __test__ = False  # pytest, this is not a test
 
     def __init__(
-        self, driver: TopologyTestDriver, topic: str, serdes: SerdePair, start: int, auto_advance: int
+        self, driver: TopicGetters, topic: str, serdes: SerdePair, start: int, auto_advance: int
     ) -> None:
         self.topic = topic
         self._driver = driver
@@ -164,7 +164,7 @@ class TestOutputTopic(Generic[K, V]):
 
     __test__ = False  # pytest, this is not a test
 
-    def __init__(self, driver: TopologyTestDriver, topic: str, serdes: SerdePair) -> None:
+    def __init__(self, driver: TopicGetters, topic: str, serdes: SerdePair) -> None:
         self.topic = topic
         self._driver = driver
         self._serdes = serdes
