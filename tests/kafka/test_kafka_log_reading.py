@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -54,6 +55,23 @@ def test_one_range_after_the_other(log: TopicLog, name: str) -> None:
         for partition in (0, 1):
             ranges = {TopicPartition(name, partition): (start, start + 9_000)}
             assert offsets(log, ranges) == {place: list(range(*span)) for place, span in ranges.items()}
+
+
+def test_a_topic_made_anew_is_not_the_matter_of_who_reads_another(log: TopicLog, name: str) -> None:
+    """The consumer still reads ahead in the old one, at offsets that the new one does not have."""
+    other = f"{name}-other"
+    fill(log, name, [30])
+    fill(log, other, [3_000])
+    assert offsets(log, {TopicPartition(name, 0): (0, 30)})
+    log.delete_topic(name)
+    fill(log, name, [0])
+    until = time.monotonic() + 4
+    while time.monotonic() < until:
+        for start in range(0, 3_000, 100):
+            place = TopicPartition(other, 0)
+            assert offsets(log, {place: (start, start + 100)}) == {place: list(range(start, start + 100))}
+    with pytest.raises(OffsetOutOfRangeError, match="made anew"):
+        offsets(log, {TopicPartition(name, 0): (30, 31)})
 
 
 def test_reads_within_reads(log: TopicLog, name: str) -> None:

@@ -143,7 +143,8 @@ class Reader:
                 return False
             messages = [first, *self._consumer.consume(10_000, 0)]
         for (topic, partition), run in groupby(messages, _place_of):
-            buffer = self._buffers.get(TopicPartition(topic, partition))
+            place = TopicPartition(topic, partition)
+            buffer = self._buffers.get(place)
             if buffer is None:
                 continue
             good = []
@@ -158,7 +159,7 @@ class Reader:
                     self._handle(buffer, error, message.offset())
             if good:
                 buffer.add(good)
-            if not buffer.busy and not buffer.paused and len(buffer) > _AHEAD_ROWS:
+            if place in self._buffers and not buffer.busy and not buffer.paused and len(buffer) > _AHEAD_ROWS:
                 buffer.paused = True
                 self._consumer.pause([Place(*buffer.place)])
         return True
@@ -166,6 +167,9 @@ class Reader:
     def _handle(self, buffer: Buffer, error: KafkaError, offset: int) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
             buffer.seen = max(buffer.seen, offset)
+        elif not buffer.busy:
+            # Only read ahead, of a topic that is gone or was made anew meanwhile: not the matter of who reads now.
+            self._drop({buffer.place})
         elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
             first, end = self._connection.bounds(buffer.place)
             self._drop({buffer.place})
