@@ -31,6 +31,12 @@ def words(builder: StreamsBuilder | None = None, topic: str = "in") -> KStream[s
     return (builder or StreamsBuilder()).stream(topic, value=str)
 
 
+def processed(supplier: Any, **options: Any) -> StreamsBuilder:
+    builder = StreamsBuilder()
+    words(builder).process(supplier, value=str, name="mine", **options).to("out")
+    return builder
+
+
 def made() -> TopologyTestDriver:
     builder = StreamsBuilder()
     stream = words(builder)

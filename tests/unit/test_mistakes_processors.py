@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from mistake_topologies import S, Same, made, run, words
+from mistake_topologies import S, Same, made, processed, run, words
 from mistakes import RECORD, Mistake, collector
 
 from headrace import (
@@ -21,12 +19,6 @@ from headrace.errors import CallbackError, ClosedStoreError, InvalidArgumentErro
 
 MISTAKES: list[Mistake] = []
 mistake = collector(MISTAKES)
-
-
-def processed(supplier: Any, **options: Any) -> StreamsBuilder:
-    builder = StreamsBuilder()
-    words(builder).process(supplier, value=str, name="mine", **options).to("out")
-    return builder
 
 
 @mistake(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
-from mistake_topologies import S, Same, run, words
+from mistake_topologies import S, Same, processed, run, words
 from mistakes import Mistake, collector
 
 from headrace import (
@@ -27,12 +26,6 @@ from headrace.errors import InvalidArgumentError, InvalidDurationError
 
 MISTAKES: list[Mistake] = []
 mistake = collector(MISTAKES)
-
-
-def processed(supplier: Any, **options: Any) -> StreamsBuilder:
-    builder = StreamsBuilder()
-    words(builder).process(supplier, value=str, name="mine", **options).to("out")
-    return builder
 
 
 @mistake(

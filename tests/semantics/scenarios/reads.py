@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,11 +27,12 @@ def _key(key: Any) -> str:
     return f"{key.key}{key.start}-{key.end}" if isinstance(key, Windowed) else str(key)
 
 
-class Asking(Processor[Any, Any, Any, Any]):
+class Asking(Processor[Any, Any, Any, Any], ABC):
     """Puts each record and answers with what it then reads."""
 
+    @abstractmethod
     def answer(self, store: Any, key: str, value: str | None, time: int) -> list[str]:
-        raise NotImplementedError
+        """What was done, and what each read then gives."""
 
     def process(self, record: Record[Any, Any]) -> None:
         if record.key is not None:
