@@ -62,6 +62,7 @@ class HostedTask:
 
     def run(self, plan: Plan, rows: Sequence[Row]) -> list[Row]:
         """One batch: bring the stores to the base, process, commit locally. What it wrote, changed and reports."""
+        failpoint("prepare.before")
         watch = Stopwatch()
         accepted = self.accepted(plan)
         recovery = self.local.prepare(accepted, self._changelog)

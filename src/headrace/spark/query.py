@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
+from headrace.failpoints import failpoint
 from headrace.spark.failure import unpack_failure
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Committer
@@ -82,12 +83,14 @@ class SparkQuery:
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
+            failpoint("batch.before")
             watch = Stopwatch()
             table = frame.toArrow()
             watch.lap("run")
             batch = self.committer.publish(table, watch)
             self._tell()
             watch.lap("tell")
+            failpoint("batch.told")
             # From the plan to here, Spark has planned the query of this batch.
             batch.seconds["plan"] = max(0.0, watch.began - batch.commit.wall_clock / 1000)
             self._on_batch(batch)

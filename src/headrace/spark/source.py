@@ -90,6 +90,10 @@ class HeadraceReader(DataSourceStreamReader):
             time.sleep(self._idle)
             self._idle = min(0.02, self._idle * 1.2)
 
+    def commit(self, end: dict[str, Any]) -> None:
+        """Spark has written down that a batch is done; the log knew before."""
+        failpoint("spark.committed")
+
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Who reads what: all by one while it is little, otherwise split by partition number."""
         plan = self._plan

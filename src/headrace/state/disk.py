@@ -10,6 +10,7 @@ import lmdb
 import msgspec
 
 from headrace.errors import StoreError
+from headrace.failpoints import failpoint
 from headrace.state import sharing
 from headrace.state.environment import Environment
 from headrace.state.lmdb import LmdbBackend
@@ -110,6 +111,8 @@ class Disk:
                 floor = (backend.base_marks if undo else backend.marks).floor
                 sweep(txn, db, floor, 2 * len(backend.overlay))
             write_undo(txn, databases[_UNDO], undone)
+            if undo:
+                failpoint("local_commit.inside")
 
         self._transact(held, change)
         for backend in self.backends.values():
@@ -125,9 +128,11 @@ class Disk:
             for name, entries in read_undo(txn, databases[_UNDO]).items():
                 take_back(txn, databases[store_database(name)], entries)
             write_undo(txn, databases[_UNDO], {})
+            failpoint("undo.inside")
 
         # The commit may have changed stores that are no longer part of the task.
         self._transact(held, change, self._require().names())
+        failpoint("undo.after")
         return held
 
     def clear(self, names: set[str] | None = None) -> Held:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from headrace.errors import OffsetOutOfRangeError
+from headrace.failpoints import failpoint
 from headrace.state.disk import Disk
 from headrace.state.replay import replay_many
 from headrace.state.stamps import Accepted, Held, ReadChangelog, Recovery, Stamp, layout
@@ -150,6 +151,7 @@ class Recoverer:
                     disk.write(portion, undo=False)
                     records, size = records + unwritten, size + unwritten_size
                     unwritten = unwritten_size = 0
+                failpoint("restore.chunk")
             reached[name] = end
         disk.write(msgspec.structs.replace(held, ends=dict(accepted.ends)), undo=False)
         return records + unwritten, size + unwritten_size

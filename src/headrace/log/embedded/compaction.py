@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
+from headrace.failpoints import failpoint
 from headrace.log.embedded import catalog
 from headrace.log.embedded.catalog import PartitionState, Topic
 from headrace.log.embedded.entries import (
@@ -213,4 +214,6 @@ class _Group:
                     txn.delete(entry_key(self._topic.id, self._partition, base), db=environment.entries)
                 for base, entry in new:
                     txn.put(entry_key(self._topic.id, self._partition, base), entry, db=environment.entries)
+            failpoint("upkeep.inside")
+        failpoint("upkeep.after")
         self._clear()

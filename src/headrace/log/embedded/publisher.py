@@ -102,8 +102,10 @@ class EmbeddedPublisher:
         failpoint("publish.before")
         with self._environment.write() as txn:
             self._check_epoch(txn)
+            failpoint("publish.begun")
             ends = writer.write(txn, self._environment, changelogs)
             writer.write(txn, self._environment, outputs)
+            failpoint("publish.records")
             self._put_commit(txn, publication.commit(ends))
             stored = [(place.topic, place.partition, at) for place, at in publication.positions.items()]
             application = Application(self._epoch, stored)

@@ -63,18 +63,22 @@ def write(
     watch = Watch()
     try:
         producer.begin_transaction()
+        failpoint("publish.begun")
         for records, partitions in (*outputs, *changelogs):
             send_and_watch(producer, records, partitions, watch.report)
     except KafkaException as error:
         raise classify(reason(error)) from error
+    failpoint("publish.records")
     if positions:  # while the records are on their way
         places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
         step(producer.send_offsets_to_transaction, places, group)
+    failpoint("publish.offsets")
     left = producer.flush(PATIENCE)
     if watch.refused or left:
         raise AbortNeededError(
             watch.refused[0] if watch.refused else f"{left} records were not delivered in time"
         )
+    failpoint("publish.flushed")
     written = {
         TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)
     }
