@@ -1,0 +1,68 @@
+"""Before the query: what must be right of topology and settings, and what is opened for it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.app.topics import prepare_topics
+from headrace.config import StreamsConfig
+from headrace.log import open_log
+from headrace.log.base import Publisher, TopicLog
+from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
+from headrace.spark.commit import CommitRecord
+from headrace.spark.java import find_java
+from headrace.spark.layout import Layout, lay_out
+from headrace.spark.runtime import log_config
+from headrace.spark.session import Session, cores
+from headrace.spark.ship import Shipment, reference
+from headrace.topology.topology import Topology
+
+
+def check_application(topology: Topology, config: StreamsConfig) -> None:
+    """What can be known to be wrong before anything is opened."""
+    specs = (*topology.stores.values(), *(node.store for node in topology.global_stores))
+    check_serdes(topology.nodes.values(), specs, config)
+    check_optimization(topology.optimizations, config)
+    check_naming(topology, config)
+    check_topic_names(topology, config)
+    find_java()
+
+
+@dataclass(slots=True)
+class Opened:
+    """An application's log, its topics, and the right to publish."""
+
+    log: TopicLog
+    available: Mapping[str, int]
+    layout: Layout
+    publisher: Publisher
+
+    def close(self) -> None:
+        self.publisher.close()
+        self.log.close()
+
+
+def open_application(topology: Topology, config: StreamsConfig, *, take_over: bool = False) -> Opened:
+    """Open the log, see to the topics, and become the one process that publishes for this application."""
+    log = open_log(log_config(config))
+    try:
+        available = prepare_topics(log, topology, config)
+        layout = lay_out(topology, config.application_id, available, config.default_timestamp_extractor)
+        publisher = log.publisher(config.application_id, take_over=take_over)
+    except BaseException:
+        log.close()
+        raise
+    return Opened(log, available, layout, publisher)
+
+
+def ship(
+    topology: Topology, config: StreamsConfig, opened: Opened, base: CommitRecord, spark: Session
+) -> Shipment:
+    """What the workers need, with the user's file where there is one."""
+    ref = reference(topology)
+    if ref is not None and ref.file is not None:
+        spark.sparkContext.addPyFile(ref.file)
+    slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
+    return Shipment(uuid.uuid4().hex, base.incarnation, ref or topology, config, opened.available, slots)
