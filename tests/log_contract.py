@@ -61,6 +61,15 @@ class TopicLogContract:
         log.delete_topic(name)
         assert name not in log.topics()
 
+    def test_settings_change(self, log: TopicLog, name: str) -> None:
+        log.create_topic(name, 1, {"retention.ms": "10000", "cleanup.policy": "compact,delete"})
+        log.alter_topic(name, {"retention.ms": None, "retention.bytes": "5000"})
+        found = log.describe(name).config
+        assert (found.get("retention.bytes"), found.get("retention.ms")) == ("5000", None)
+        assert found["cleanup.policy"] == "compact,delete"
+        with pytest.raises(LogError, match=f"{name}-absent"):
+            log.alter_topic(f"{name}-absent", {"retention.ms": "1"})
+
     def test_a_topic_is_made_once(self, log: TopicLog, name: str) -> None:
         log.create_topic(name)
         with pytest.raises(LogError, match=f"`{name}`.*exists"):
@@ -74,6 +83,7 @@ class TopicLogContract:
         for attempt in (
             lambda: log.describe(name),
             lambda: log.delete_topic(name),
+            lambda: log.alter_topic(name, {}),
             lambda: log.append([some(name, 1)]),
             lambda: log.latest([TopicPartition(name, 0)]),
             lambda: list(log.read({TopicPartition(name, 0): (0, 1)})),

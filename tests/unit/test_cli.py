@@ -86,6 +86,19 @@ def test_topics_are_made_listed_described_and_deleted(shell: Shell) -> None:
     assert (shell.directory / ".headrace" / "log").is_dir()
 
 
+def test_settings_of_topics_are_altered(shell: Shell) -> None:
+    shell("topics", "create", "t", "--config", "retention.ms=1000", "--config", "retention.bytes=5000")
+    assert shell("topics", "alter", "t", "--config", "retention.ms=", "--config", "retention.bytes=7") == (
+        "altered `t`\n"
+    )
+    lines = [line for line in shell("topics", "describe", "t").splitlines() if line.startswith("config")]
+    assert lines == ["config     retention.bytes=7"]
+    shell("topics", "alter", "t")
+    assert (shell.code, shell.err.startswith("headrace: nothing to change")) == (1, True)
+    shell("topics", "alter", "t", "--config", "retention.bites=7")
+    assert "did you mean `retention.bytes`?" in shell.err
+
+
 def test_lines_of_key_and_value(shell: Shell) -> None:
     """The first separator counts; a line without one has no key; empty lines are nothing."""
     shell("topics", "create", "t", "--partitions", "1")

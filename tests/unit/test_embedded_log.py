@@ -160,6 +160,12 @@ def test_a_compacted_topic_wants_keys(log: EmbeddedLog) -> None:
         (0, {}, "at least one partition"),
         (1, {"cleanup.policy": "shrink"}, "`cleanup.policy`.*'shrink'"),
         (1, {"retention.ms": "a week"}, "`retention.ms`.*'a week'"),
+        (1, {"retention.bytes": "-2"}, "`retention.bytes`.*0 or more, or -1 for no limit, got '-2'"),
+        (1, {"delete.retention.ms": "-1"}, "`delete.retention.ms`.*0 or more, got '-1'"),
+        (1, {"min.cleanable.dirty.ratio": "1.5"}, "`min.cleanable.dirty.ratio`.*0 to 1, got '1.5'"),
+        (1, {"retention.byte": "1"}, "no setting `retention.byte`: did you mean `retention.bytes`"),
+        (1, {"retention_ms": "1"}, "no setting `retention_ms`: did you mean `retention.ms`"),
+        (1, {"colour": "red"}, "no setting `colour`: it heeds cleanup.policy, retention.ms"),
     ],
 )
 def test_wrong_settings_are_refused(
@@ -167,6 +173,24 @@ def test_wrong_settings_are_refused(
 ) -> None:
     with pytest.raises(LogError, match=message):
         log.create_topic("t", partitions, config)
+
+
+def test_settings_of_a_broker_that_mean_nothing_here_are_kept(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"segment.ms": "60000"})
+    assert log.describe("t").config == {"segment.ms": "60000"}
+
+
+def test_wrong_changes_of_settings_change_nothing(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"retention.ms": "5"})
+    with pytest.raises(LogError, match="'never'"):
+        log.alter_topic("t", {"retention.bytes": "7", "retention.ms": "never"})
+    assert log.describe("t").config == {"retention.ms": "5"}
+
+
+def test_a_misspelt_topic_gets_a_hint(log: EmbeddedLog) -> None:
+    log.create_topic("transactions")
+    with pytest.raises(LogError, match=r"`transaction` does not exist.*did you mean `transactions`"):
+        log.describe("transaction")
 
 
 def test_a_forked_child_is_told_to_open_the_log_itself(log: EmbeddedLog) -> None:

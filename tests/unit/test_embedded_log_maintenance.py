@@ -13,7 +13,7 @@ from log_contract import rows, some, values
 
 from headrace.errors import OffsetOutOfRangeError
 from headrace.log import Outgoing, Publication, TopicPartition
-from headrace.log.embedded import EmbeddedLog
+from headrace.log.embedded import EmbeddedLog, catalog, compaction, maintenance
 
 COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
 
@@ -148,6 +148,106 @@ def test_without_a_retention_records_stay_for_ever(log: EmbeddedLog, clock: Cloc
     log.append([Outgoing("t", [b"k"], [b"new"], [clock.now])])
     assert log.maintain().expired == 0
     assert len(values(log, "t")) == 4
+
+
+def fill(log: EmbeddedLog, entries: int, size: int = 10_000) -> None:
+    for number in range(entries):
+        log.append([Outgoing("t", [b"k"], [b"%d" % number + bytes(size)], [number], partitions=0)])
+
+
+def test_retention_by_size_keeps_the_newest_of_each_partition(log: EmbeddedLog) -> None:
+    log.create_topic("t", 2, {"retention.bytes": "25000"})
+    fill(log, 10)
+    log.append([Outgoing("t", [b"k"], [b"the other"], [1], partitions=1)])
+    assert log.maintain().expired == 7, "three entries of ten thousand bytes are the fewest that hold 25,000"
+    place = TopicPartition("t", 0)
+    assert log.earliest([place]) == {place: 7}
+    assert log.latest([place]) == {place: 10}
+    assert [row[0] for row in rows(log, "t", 0)] == [7, 8, 9]
+    assert rows(log, "t", 1) == [(0, b"k", b"the other", 1)]
+    with pytest.raises(OffsetOutOfRangeError, match=r"`t`, partition 0: wanted offsets 6 to 8.*7 to 9"):
+        list(log.read({place: (6, 9)}))
+    assert log.maintain().expired == 0
+
+
+def test_one_record_that_is_larger_than_the_retention_stays(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"retention.bytes": "0"})
+    fill(log, 3)
+    assert log.maintain().expired == 2
+    assert [row[0] for row in rows(log, "t")] == [2]
+
+
+def test_time_and_size_together_and_settings_that_change(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"retention.bytes": "55000", "retention.ms": "7"})
+    fill(log, 10)
+    assert log.maintain().expired == 4, "the size leaves six, the time eight"
+    log.alter_topic("t", {"retention.ms": "2"})
+    assert log.describe("t").config == {"retention.bytes": "55000", "retention.ms": "2"}
+    assert log.maintain().expired == 3
+    log.alter_topic("t", {"retention.ms": None, "retention.bytes": None})
+    assert log.describe("t").config == {}
+    assert log.maintain().expired == 0
+    log.alter_topic("t", {"cleanup.policy": "compact"})
+    assert log.maintain().compacted == 2
+
+
+def test_both_policies_drop_old_keys_and_replaced_ones(log: EmbeddedLog, clock: Clock) -> None:
+    log.create_topic("t", 1, {"cleanup.policy": "compact,delete", "retention.ms": "100"})
+    for key, timestamp in [(b"old", 1_000), (b"a", 1_150), (b"a", 1_160), (b"b", 1_170)]:
+        log.append([Outgoing("t", [key], [b"%d" % timestamp], [timestamp])])
+    clock.now = 1_200
+    done = log.maintain()
+    assert (done.expired, done.compacted) == (1, 1)
+    assert rows(log, "t") == [(2, b"a", b"1160", 1160), (3, b"b", b"1170", 1170)]
+
+
+def test_a_compacted_topic_is_not_shortened_by_size(log: EmbeddedLog) -> None:
+    log.create_topic("t", 1, {"cleanup.policy": "compact", "retention.bytes": "1"})
+    put(log, (b"a", b"1"), (b"b", b"2"))
+    put(log, (b"c", b"3"))
+    assert log.maintain().expired == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 200), st.integers(1, 4_000)), min_size=1, max_size=25),
+    st.integers(0, 30_000),
+    st.integers(0, 300),
+)
+def test_retention_takes_only_what_is_due(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[tuple[int, int]], room: int, age: int
+) -> None:
+    """Whatever goes is the oldest, and either past its time or beyond the room; the rest is still whole."""
+    clock = Clock()
+    clock.now = 150
+    with EmbeddedLog(tmp_path_factory.mktemp("log"), clock=clock) as log:
+        log.create_topic("t", 1, {"retention.bytes": str(room), "retention.ms": str(age)})
+        for time, size in entries:
+            log.append([Outgoing("t", [b"k"], [bytes(size)], [time])])
+        gone = log.maintain().expired
+        left = rows(log, "t")
+        assert [row[0] for row in left] == list(range(gone, len(entries)))
+        assert [len(row[2] or b"") for row in left] == [size for _, size in entries[gone:]]
+        newest = min(clock.now, max(time for time, _ in entries))
+        for number in range(gone):
+            too_old = entries[number][0] < newest - age
+            assert too_old or sum(size for _, size in entries[number + 1 :]) + 600 * len(entries) >= room
+        assert left, "the newest always stays"
+
+
+def test_a_topic_made_anew_under_the_upkeep_is_left_alone(log: EmbeddedLog) -> None:
+    """The upkeep has looked at the topics already when one of them is replaced by another of its name."""
+    log.create_topic("t", 2, {"retention.ms": "0", "cleanup.policy": "compact,delete"})
+    put(log, (b"a", b"1"), (b"a", b"2"))
+    environment = log._environment
+    with environment.read() as txn:
+        old = catalog.find(txn, environment, "t")
+    log.delete_topic("t")
+    log.create_topic("t", 1)
+    put(log, (b"a", b"new"))
+    assert compaction.compact(environment, old, 0, 1_000_000) == 0
+    assert maintenance._expire(environment, old, 1, 1_000_000) == 0
+    assert values(log, "t") == [b"new"]
 
 
 def test_small_entries_are_joined_without_a_visible_change(log: EmbeddedLog) -> None:

@@ -1,18 +1,25 @@
-"""`headrace topics`: list, create, describe and delete topics."""
+"""`headrace topics`: list, create, describe, alter and delete topics.
+
+Settings have Kafka's names: cleanup.policy (delete, compact or compact,delete), retention.ms, retention.bytes
+(per partition), delete.retention.ms and others. The embedded log keeps records for ever unless a topic says otherwise.
+"""
 
 from __future__ import annotations
 
 import argparse
 
 from headrace.cli.common import Commands, add_log_options, log_of, pairs
-from headrace.errors import LogError
+from headrace.errors import ConfigError, LogError
 from headrace.log import TopicPartition
 
 
 def register(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "topics", help="list, create, describe and delete topics", description=__doc__
+        "topics",
+        help="list, create, describe, alter and delete topics",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     actions = parser.add_subparsers(metavar="action", required=True)
     listing = actions.add_parser("list", help="all topics and their numbers of partitions")
@@ -27,10 +34,20 @@ def register(commands: Commands) -> None:
     describing = actions.add_parser("describe", help="the partitions, offsets and settings of a topic")
     describing.add_argument("topic")
     describing.set_defaults(action=describe)
+    altering = actions.add_parser("alter", help="change the settings of a topic")
+    altering.add_argument("topic")
+    altering.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="such as retention.ms=3600000; NAME= alone takes the default again",
+    )
+    altering.set_defaults(action=alter)
     deleting = actions.add_parser("delete", help="remove a topic with all its records")
     deleting.add_argument("topic")
     deleting.set_defaults(action=delete)
-    for action in (listing, creating, describing, deleting):
+    for action in (listing, creating, describing, altering, deleting):
         add_log_options(action)
 
 
@@ -61,6 +78,18 @@ def describe(args: argparse.Namespace) -> int:
     print("partition  earliest      latest")
     for place in places:
         print(f"{place.partition:>9}  {first[place]:>8}  {ends[place]:>10}")
+    return 0
+
+
+def alter(args: argparse.Namespace) -> int:
+    """Change settings; those that are not named stay."""
+    changes = pairs(args.config, "--config")
+    if not changes:
+        raise ConfigError(
+            "nothing to change: give `--config NAME=VALUE`, or `--config NAME=` for the default"
+        )
+    log_of(args).alter_topic(args.topic, {name: value or None for name, value in changes.items()})
+    print(f"altered `{args.topic}`")
     return 0
 
 

@@ -105,6 +105,10 @@ class TopicLog(Protocol):
         """Make a topic; LogError when there is one of that name."""
         ...
 
+    def alter_topic(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Change settings of a topic; None takes one back to its default."""
+        ...
+
     def delete_topic(self, name: str) -> None: ...
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> None:

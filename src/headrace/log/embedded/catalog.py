@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import struct
 from collections.abc import Iterable, Mapping
@@ -11,17 +12,12 @@ import msgspec
 
 from headrace.errors import LogError
 from headrace.log.base import TopicPartition
+from headrace.log.embedded import settings
 from headrace.log.embedded.environment import Environment
+from headrace.log.embedded.settings import DEFAULTS
 
 _STATE = struct.Struct("<qqqq")
 _PLACE = struct.Struct(">II")
-_POLICIES = ({"delete"}, {"compact"}, {"compact", "delete"})
-_NUMBERS = {
-    "retention.ms": "-1",
-    "delete.retention.ms": "86400000",
-    "min.cleanable.dirty.ratio": "0.5",
-    "min.compaction.lag.ms": "0",
-}
 
 
 class Topic(msgspec.Struct, frozen=True):
@@ -34,16 +30,22 @@ class Topic(msgspec.Struct, frozen=True):
 
     @property
     def compacted(self) -> bool:
-        return "compact" in self.config.get("cleanup.policy", "delete")
+        return "compact" in self.setting("cleanup.policy")
 
     @property
     def expires(self) -> bool:
         """Whether old records are deleted: by default for ever kept, unlike on a broker, whose disk is shared."""
-        return "delete" in self.config.get("cleanup.policy", "delete") and self.number("retention.ms") >= 0
+        return "delete" in self.setting("cleanup.policy") and (
+            self.number("retention.ms") >= 0 or self.number("retention.bytes") >= 0
+        )
+
+    def setting(self, name: str) -> str:
+        """A setting, or its default."""
+        return self.config.get(name, DEFAULTS[name])
 
     def number(self, name: str) -> float:
         """A numeric setting, or its default."""
-        return float(self.config.get(name, _NUMBERS[name]))
+        return float(self.setting(name))
 
 
 class PartitionState(msgspec.Struct):
@@ -65,9 +67,11 @@ def find(txn: Any, environment: Environment, name: str) -> Topic:
     """The topic of a name, or a LogError that says how to make it."""
     found = txn.get(name.encode(), db=environment.topics)
     if found is None:
+        near = difflib.get_close_matches(name, [topic.name for topic in all_topics(txn, environment)], n=1)
         raise LogError(
             f"topic `{name}` does not exist in the log in `{environment.path}`: "
-            f"create it with `headrace topics create {name}`"
+            + (f"did you mean `{near[0]}`? Else " if near else "")
+            + f"create it with `headrace topics create {name}`"
         )
     return _decoder.decode(found)
 
@@ -92,6 +96,11 @@ def state(txn: Any, environment: Environment, topic: Topic, partition: int) -> P
     return PartitionState(*_STATE.unpack(found))
 
 
+def is_there(txn: Any, environment: Environment, topic: Topic) -> bool:
+    """Whether the topic still exists; one of the same name that was made anew is another."""
+    return txn.get(state_key(topic.id, 0), db=environment.partitions) is not None
+
+
 def put_state(txn: Any, environment: Environment, topic: Topic, partition: int, new: PartitionState) -> None:
     """Write the state of one partition."""
     txn.put(state_key(topic.id, partition), new.pack(), db=environment.partitions)
@@ -102,14 +111,14 @@ def create(
 ) -> Topic:
     """Make a topic in a write transaction."""
     check_name(name)
-    settings = _checked(name, dict(config or {}))
+    checked = settings.check(name, config or {})
     if partitions < 1:
         raise LogError(f"topic `{name}` needs at least one partition, got {partitions}")
     if txn.get(name.encode(), db=environment.topics) is not None:
         raise LogError(f"topic `{name}` exists already: choose another name, or delete it first")
     number = int.from_bytes(txn.get(b"next-topic", b"\0", db=environment.meta), "big")
     txn.put(b"next-topic", (number + 1).to_bytes(4, "big"), db=environment.meta)
-    topic = Topic(name, number, partitions, settings)
+    topic = Topic(name, number, partitions, checked)
     txn.put(name.encode(), msgspec.json.encode(topic), db=environment.topics)
     for partition in range(partitions):
         put_state(txn, environment, topic, partition, PartitionState())
@@ -124,18 +133,16 @@ def check_name(name: str) -> None:
         )
 
 
-def _checked(name: str, config: dict[str, str]) -> dict[str, str]:
-    policy = config.get("cleanup.policy", "delete")
-    if {part.strip() for part in policy.split(",")} not in _POLICIES:
-        raise LogError(
-            f"`cleanup.policy` of topic `{name}` is `delete`, `compact` or `compact,delete`, got {policy!r}"
-        )
-    for setting in _NUMBERS:
-        try:
-            float(config.get(setting, "0"))
-        except ValueError:
-            raise LogError(f"`{setting}` of topic `{name}` is a number, got {config[setting]!r}") from None
-    return config
+def alter(txn: Any, environment: Environment, name: str, config: Mapping[str, str | None]) -> None:
+    """Change settings of a topic in a write transaction; None takes one back to its default."""
+    topic = find(txn, environment, name)
+    left = {key: value for key, value in topic.config.items() if key not in config}
+    new = settings.check(name, {**left, **{key: value for key, value in config.items() if value is not None}})
+    txn.put(
+        name.encode(),
+        msgspec.json.encode(Topic(name, topic.id, topic.partitions, new)),
+        db=environment.topics,
+    )
 
 
 def bounds(

@@ -41,6 +41,8 @@ def compact(
     `min.compaction.lag.ms`, by the clock and by the partition's own time, is left as it is.
     """
     with environment.read() as txn:
+        if not catalog.is_there(txn, environment, topic):
+            return 0
         state = catalog.state(txn, environment, topic, partition)
     state.end = _cleanable(environment, topic, partition, state, now)
     ratio = topic.number("min.cleanable.dirty.ratio")
@@ -62,7 +64,7 @@ def compact(
         dropped += _rewrite(environment, topic, partition, clean_to, latest, now)
         state.cleaned = clean_to
         with environment.write() as txn:
-            if txn.get(topic.name.encode(), db=environment.topics) is None:
+            if not catalog.is_there(txn, environment, topic):
                 return dropped
             newest = catalog.state(txn, environment, topic, partition)
             newest.cleaned = max(clean_to, newest.cleaned)
@@ -209,7 +211,7 @@ class _Group:
         environment = self._environment
         with environment.write() as txn:
             # A topic deleted meanwhile takes its entries along; do not bring them back.
-            if txn.get(catalog.state_key(self._topic.id, self._partition), db=environment.partitions):
+            if catalog.is_there(txn, environment, self._topic):
                 for base in self._old:
                     txn.delete(entry_key(self._topic.id, self._partition, base), db=environment.entries)
                 for base, entry in new:

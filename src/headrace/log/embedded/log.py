@@ -59,9 +59,14 @@ class EmbeddedLog:
         return TopicDescription(topic.name, topic.partitions, topic.config)
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
-        """Make a topic. `config` takes Kafka's names: `cleanup.policy`, `retention.ms`, `delete.retention.ms`."""
+        """Make a topic. `config` takes Kafka's names, of which those in `settings.DEFAULTS` have an effect."""
         with self._environment.write() as txn:
             catalog.create(txn, self._environment, name, partitions, config)
+
+    def alter_topic(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Change settings of a topic; None takes one back to its default. They count from the next upkeep on."""
+        with self._environment.write() as txn:
+            catalog.alter(txn, self._environment, name, config)
 
     def delete_topic(self, name: str) -> None:
         """Remove a topic and its records."""

@@ -28,7 +28,7 @@ class Report:
     compacted: int = 0
     """Records dropped because a newer one has their key."""
     expired: int = 0
-    """Records dropped by `retention.ms`."""
+    """Records dropped by `retention.ms` and `retention.bytes`."""
     joined: int = 0
     """Small entries that were joined."""
     busy: bool = False
@@ -65,17 +65,39 @@ def run(environment: Environment, now: int, stop: Callable[[], bool] = lambda: F
 
 
 def _expire(environment: Environment, topic: Topic, partition: int, now: int) -> int:
-    """Delete the first entries while they are older than `retention.ms`, by the clock and by the topic's own time.
+    """Delete the first entries while they are older than `retention.ms`, by the clock and by the topic's own time,
+    and those that `retention.bytes` has no room for.
 
     Kafka goes by the clock alone, and so loses replayed history at once; here the newest `retention.ms` of a
-    partition's own time always stay.
+    partition's own time always stay, and its last entry.
     """
     retention = topic.number("retention.ms")
+    keep_from = _fits_from(environment, topic, partition)
 
     def is_old(state: PartitionState, head: Head, end: int) -> bool:
-        return head.max_timestamp < min(now, state.max_timestamp) - retention
+        late = retention >= 0 and head.max_timestamp < min(now, state.max_timestamp) - retention
+        return (late and end < state.end) or end <= keep_from
 
     return _drop_first(environment, topic, partition, is_old)
+
+
+def _fits_from(environment: Environment, topic: Topic, partition: int) -> int:
+    """The offset from which on `retention.bytes` are kept. As in Kafka at least so much stays: whole entries go,
+    and only while enough is left without them.
+    """
+    room = topic.number("retention.bytes")
+    if room < 0:
+        return 0
+    with environment.read(buffers=True) as txn, txn.cursor(db=environment.entries) as cursor:
+        # The first key behind the partition; the entry before it is the partition's last one.
+        behind = catalog.state_key(topic.id, partition + 1)
+        found = cursor.prev() if cursor.set_range(behind) else cursor.last()
+        while found and parse_key(bytes(cursor.key()))[:2] == (topic.id, partition):
+            room -= len(cursor.value())
+            if room <= 0:
+                return parse_key(bytes(cursor.key()))[2]
+            found = cursor.prev()
+    return 0
 
 
 def delete_records(environment: Environment, before: Mapping[TopicPartition, int]) -> None:
@@ -102,7 +124,7 @@ def _drop_first(
     while more:
         more = False
         with environment.write() as txn:
-            if txn.get(topic.name.encode(), db=environment.topics) is None:
+            if not catalog.is_there(txn, environment, topic):
                 return dropped
             state = catalog.state(txn, environment, topic, partition)
             before = state.earliest

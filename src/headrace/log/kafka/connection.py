@@ -69,7 +69,7 @@ class Connection:
     def partitions(self, topic: str) -> int:
         """The number of partitions of a topic; LogError when there is none of that name."""
         if topic not in self._partitions and topic not in self.topics():
-            raise missing(self.config, topic)
+            raise missing(self.config, topic, self._partitions)
         return self._partitions[topic]
 
     def forget(self, topic: str) -> None:
@@ -118,7 +118,7 @@ class Connection:
         topics = self.topics()
         for place in places:
             if place.topic not in topics:
-                raise missing(self.config, place.topic)
+                raise missing(self.config, place.topic, topics)
             if not 0 <= place.partition < topics[place.topic]:
                 raise LogError(
                     f"topic `{place.topic}` has partitions 0 to {topics[place.topic] - 1}, "

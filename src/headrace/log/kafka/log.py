@@ -46,6 +46,10 @@ class KafkaLog:
         """Make a topic; LogError when there is one of that name."""
         topics.create(self._connection, name, partitions, config)
 
+    def alter_topic(self, name: str, config: Mapping[str, str | None]) -> None:
+        """Change settings of a topic; None takes one back to the broker's."""
+        topics.alter(self._connection, name, config)
+
     def delete_topic(self, name: str) -> None:
         """Remove a topic and its records."""
         topics.delete(self._connection, name)

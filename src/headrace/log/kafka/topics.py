@@ -8,6 +8,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AlterConfigOpType,
+    ConfigEntry,
     ConfigResource,
     ConfigSource,
     NewTopic,
@@ -54,6 +56,23 @@ def create(connection: Connection, name: str, partitions: int, config: Mapping[s
             ) from error.__cause__
         raise
     connection.wait_for_topic(name, there=True)
+
+
+def alter(connection: Connection, name: str, config: Mapping[str, str | None]) -> None:
+    """Change settings of a topic; None takes one back to the broker's."""
+    connection.forget(name)
+    connection.partitions(name)
+    entries = [
+        ConfigEntry(
+            key,
+            value,
+            incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET,
+        )
+        for key, value in config.items()
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
+    asked = connection.admin.incremental_alter_configs([resource])
+    answer(connection, asked, f"changing topic `{name}`")
 
 
 def delete(connection: Connection, name: str) -> None:
