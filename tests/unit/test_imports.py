@@ -47,10 +47,11 @@ MAY_IMPORT = {
     "task": TASK,
     "testing": TASK,
     "spark": TASK | {"log"},
-    "app": TASK | {"log", "spark", "dsl"},
+    "restore": TASK | {"log", "spark"},
+    "app": TASK | {"log", "spark", "restore", "dsl"},
     "query": TASK | {"log", "spark", "app"},
     "dashboard": TASK | {"log", "spark", "app", "query"},
-    "cli": TASK | {"log", "spark", "app", "query", "dashboard", "dsl"},
+    "cli": TASK | {"log", "spark", "restore", "app", "query", "dashboard", "dsl"},
 } | dict.fromkeys(LEAVES, LEAVES)
 
 ONLY_IN = {

@@ -15,9 +15,10 @@ from headrace.app.states import State
 from headrace.config import StreamsConfig
 from headrace.errors import HeadraceError
 from headrace.failpoints import failpoint
+from headrace.restore.monitor import RestoreMonitor
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.query import SparkQuery
-from headrace.spark.session import Session, release, session
+from headrace.spark.session import Session, driver_host, release, session
 from headrace.topology.topology import Topology
 
 logger = logging.getLogger("headrace")
@@ -33,6 +34,7 @@ class Engine:
         self.config = config
         self.life = life
         self.metrics = Metrics()
+        self.restores = RestoreMonitor()
         self.batch_listeners: list[BatchListener] = []
         self.opened: Opened | None = None
         self.query: SparkQuery | None = None
@@ -56,6 +58,7 @@ class Engine:
             self.life.become(State.REBALANCING)
         assert self.query is not None and self.opened is not None
         self.query.stop(0)
+        self.restores.interrupted()
         if self.readers is not None:
             self.readers.close()
         self.opened.publisher.close()
@@ -75,6 +78,8 @@ class Engine:
     def stop(self, timeout: float) -> bool:
         """Stop the query between two batches, and give back what is held. True when that went by the book."""
         clean = self.query.stop(timeout) if self.query is not None else True
+        self.restores.interrupted()
+        self.restores.close()
         for part in (self.readers, self.opened):
             if part is not None:
                 part.close()
@@ -90,7 +95,8 @@ class Engine:
         base = base_commit(opened.log, self.topology, opened.layout, opened.publisher.last_commit(), config)
         if self._spark is None:
             self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
-        shipment = ship(self.topology, config, opened, base, self._spark)
+        channel = self.restores.open(driver_host(self._spark))
+        shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.readers = StoreReaders(self.topology, opened.layout, config)
         self._purger = Purger(opened.log, opened.layout)
         committer = Committer(opened.publisher, base, opened.layout)
@@ -108,6 +114,7 @@ class Engine:
             for position, end in zip(positions, batch.commit.ends.get(topic, ()), strict=False)
         )
         self.metrics.add(batch)
+        self.restores.committed(batch.reports)
         self._purger.after(batch.commit)
         if self.life.state is State.REBALANCING:
             self.life.become(State.RUNNING)

@@ -7,6 +7,7 @@ import time
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
+from headrace.restore.progress import summary_of
 from headrace.spark.publish import Batch
 
 
@@ -20,6 +21,9 @@ class Metrics:
     changes: int = 0
     restored: int = 0
     """Changelog records that were read to bring local stores up to date."""
+    restored_bytes: int = 0
+    restore_seconds: float = 0.0
+    """How long batches waited for that: from the first task's begin to the last one's end."""
     recoveries: Counter[str] = field(default_factory=Counter)
     """How often a task's stores were not just as the log says: `empty`, `undone`, `caught_up` or `rebuilt`."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -40,6 +44,10 @@ class Metrics:
             self.changes += batch.changes
             for name, spent in batch.seconds.items():
                 self.seconds[name] = self.seconds.get(name, 0.0) + spent
+            summary = summary_of(batch.reports)
+            if summary is not None:
+                self.restored_bytes += summary.bytes
+                self.restore_seconds += summary.seconds
             for report in batch.reports:
                 self.restored += report.restored
                 self.counts.update(report.counts)

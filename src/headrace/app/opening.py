@@ -14,6 +14,7 @@ from headrace.resolve import check_naming, check_optimization, check_serdes, che
 from headrace.spark.commit import CommitRecord
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
+from headrace.spark.restores import Channel
 from headrace.spark.runtime import log_config
 from headrace.spark.session import Session, cores
 from headrace.spark.ship import Shipment, reference
@@ -58,11 +59,18 @@ def open_application(topology: Topology, config: StreamsConfig, *, take_over: bo
 
 
 def ship(
-    topology: Topology, config: StreamsConfig, opened: Opened, base: CommitRecord, spark: Session
+    topology: Topology,
+    config: StreamsConfig,
+    opened: Opened,
+    base: CommitRecord,
+    spark: Session,
+    channel: Channel | None = None,
 ) -> Shipment:
     """What the workers need, with the user's file where there is one."""
     ref = reference(topology)
     if ref is not None and ref.file is not None:
         spark.sparkContext.addPyFile(ref.file)
     slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
-    return Shipment(uuid.uuid4().hex, base.incarnation, ref or topology, config, opened.available, slots)
+    return Shipment(
+        uuid.uuid4().hex, base.incarnation, ref or topology, config, opened.available, slots, channel
+    )

@@ -9,7 +9,7 @@ from datetime import timedelta
 from headrace.config import StreamsConfig
 from headrace.errors import MissingTopicError
 from headrace.log.base import TopicLog
-from headrace.spark.hosted import memory_store
+from headrace.spark.changelogs import memory_store
 from headrace.spark.layout import HEAD, Layout, missing_topics
 from headrace.state.key_schema import MAX_TIME
 from headrace.topology.stores import StoreSpec

@@ -52,6 +52,19 @@ class Plan(msgspec.Struct, frozen=True):
     """The commit on which this batch is built."""
 
 
+class Restored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What it took to bring one store of a task up to date from its changelog."""
+
+    store: str
+    topic: str
+    start: int
+    end: int
+    """The first offset that was read, and where it stopped."""
+    records: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a task did in a batch."""
 
@@ -70,6 +83,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
     counts: dict[str, int] = {}
     """What users' processors have counted."""
+    restores: list[Restored] = []
+    """The stores that were filled from their changelogs before the batch."""
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):

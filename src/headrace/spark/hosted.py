@@ -7,38 +7,32 @@ the plan names: stores are brought to the plan's base first, and what operators 
 from __future__ import annotations
 
 import logging
-import socket
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from headrace.failpoints import failpoint
-from headrace.log.base import Chunk, TopicPartition
+from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, TaskId
+from headrace.spark.changelogs import TaskChangelogs
 from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.outputs import output_rows
+from headrace.spark.restores import HOST, restored
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.spark.stopwatch import Stopwatch
 from headrace.state import CHANGELOG_HEADERS
 from headrace.state.local import LocalState
-from headrace.state.stamps import TASK_STORE, Accepted, Stamp
-from headrace.task import StreamTask, changes_of_topic
+from headrace.state.stamps import TASK_STORE, Filling, Stamp
+from headrace.task import StreamTask
 
 if TYPE_CHECKING:
     from headrace.spark.runtime import Runtime
-
-
-def memory_store(sub: int) -> str:
-    """The store name under which what tasks remember has its changelog: `<application-id>-task-<n>-changelog`."""
-    return f"task-{sub}"
 
 
 MEMORY = b"memory"
 """The key of what a task remembers."""
 
 logger = logging.getLogger("headrace")
-
-_HOST = socket.gethostname()
 
 
 class HostedTask:
@@ -49,6 +43,8 @@ class HostedTask:
         self.id = task_id
         self.placement = runtime.layout.by_sub(task_id.subtopology)
         self.local = LocalState(runtime.state_path / str(task_id), self.placement.sub.stores)
+        self.changelogs = TaskChangelogs(runtime.layout, self.placement, task_id, runtime.config)
+        self._read_changelog = self.changelogs.reading(lambda: runtime.log)
         self.output = runtime.new_output()
         self._task: StreamTask | None = None
         self._memory_of: Stamp | None = None
@@ -64,8 +60,8 @@ class HostedTask:
         """One batch: bring the stores to the base, process, commit locally. What it wrote, changed and reports."""
         failpoint("prepare.before")
         watch = Stopwatch()
-        accepted = self.accepted(plan)
-        recovery = self.local.prepare(accepted, self._changelog)
+        accepted = self.changelogs.accepted(plan.base)
+        recovery = self.local.prepare(accepted, self._read_changelog, self.runtime.restores.watch(self, plan))
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
             self._go_back()
             self._fresh = False
@@ -111,8 +107,9 @@ class HostedTask:
             recovery.records,
             watch.seconds,
             watch.began,
-            _HOST,
+            HOST,
             task.metrics.take(),
+            restored(self, recovery.stores),
         )
         made.append(self._row("report", "", encode(report)))
         failpoint("task.after")
@@ -132,56 +129,24 @@ class HostedTask:
             self._task = self.runtime.build_task(self.placement, self.id, self.local, self.output)
         self._task.restore(self.local.backend(TASK_STORE).get(MEMORY))
 
-    def accepted(self, plan: Plan) -> Accepted:
-        """What the log says is true of this task."""
-        base = plan.base
-        known = base.tasks.get(str(self.id))
-        stamp = None if known is None else Stamp(base.incarnation, known.commit, known.attempt)
-        ends = {}
-        for spec in self.placement.sub.stores:
-            if spec.changelog_topic is not None:
-                # A table's own topic is its changelog as far as it has been read.
-                ends[spec.name] = self._end(base.positions, spec.name)
-            elif spec.logging:
-                ends[spec.name] = self._end(base.ends, spec.name)
-        ends[TASK_STORE] = self._end(base.ends, memory_store(self.id.subtopology))
-        if stamp is None and any(ends.values()):
-            # In another version of the topology these stores belonged to a task with another number.
-            stamp = Stamp(base.incarnation, 0, "")
-        return Accepted(stamp, ends)
+    def tasks_waiting(self) -> list[HostedTask]:
+        """The tasks that run after this one in its slot."""
+        mine = self.runtime.tasks_of(self.placement.stage, self.id.partition % len(self.runtime.salts))
+        return [self.runtime.hosted(task_id) for task_id in mine[mine.index(self.id) + 1 :]]
 
-    def _end(self, ends: dict[str, list[int]], store: str) -> int:
-        known = ends.get(self.runtime.layout.changelog(store), [])
-        return known[self.id.partition] if self.id.partition < len(known) else 0
-
-    def _changelog(self, store: str, start: int, end: int) -> Iterator[Chunk]:
-        """Records of a store's changelog, for catching up or rebuilding."""
-        topic = self._changelog_topic(store)
-        partition = TopicPartition(topic, self.id.partition)
-        first = self.runtime.log.earliest([partition])[partition]
-        if max(start, first) >= end:
-            return
-        chunks = self.runtime.log.read({partition: (max(start, first), end)})
-        yield from chunks if (change := self._table_topic(store)) is None else map(change, chunks)
-
-    def _table_topic(self, store: str) -> Callable[[Chunk], Chunk] | None:
-        """For a store whose changelog is its table's topic: what makes changes of the topic's records."""
-        for spec in self.placement.sub.stores:
-            if spec.name == store and spec.changelog_topic is not None:
-                source = next(s for s in self.placement.sub.sources if spec.changelog_topic in s.topics)
-                return changes_of_topic(source, spec, self.runtime.config)
-        return None
-
-    def _changelog_topic(self, store: str) -> str:
-        name = memory_store(self.id.subtopology) if store == TASK_STORE else store
-        return self.runtime.layout.changelog(name)
+    def stores_to_rebuild(self, plan: Plan) -> list[Filling]:
+        """Stores that are not on this host's disk, if the task were to run now; what else is to do will be seen."""
+        if (self.local.path / "data.mdb").exists():
+            return []
+        ends = self.changelogs.accepted(plan.base).ends
+        return [Filling(store, 0, end, 0) for store, end in ends.items() if end and store != TASK_STORE]
 
     def _changelog_rows(
         self, store: str, changed: Sequence[tuple[bytes, bytes | None, int]]
     ) -> Iterator[Row]:
         if changed:
             keys, values, timestamps = zip(*changed, strict=True)
-            topic = self._changelog_topic(store)
+            topic = self.changelogs.topic(store)
             marks = self._headers.get(store)
             headers = None if marks is None else [NO_HEADERS if value is None else marks for value in values]
             for payload in pack_in_parts(records(keys, values, timestamps, headers)):

@@ -14,6 +14,7 @@ from headrace.spark.commit import Plan
 from headrace.spark.globals import GlobalTables
 from headrace.spark.hosted import HostedTask
 from headrace.spark.layout import Layout, Placement, lay_out
+from headrace.spark.restores import RestoreReporter
 from headrace.spark.rows import salts
 from headrace.spark.ship import Shipment, resolve, unpack
 from headrace.state.local import LocalState
@@ -59,6 +60,7 @@ class Runtime:
         self.salts = salts(shipment.slots)
         self.state_path = Path(self.config.state_path)
         self.wall_clock = 0
+        self.restores = RestoreReporter(shipment.channel)
         self._hosted: dict[TaskId, HostedTask] = {}
         self._heads: dict[TaskId, Head] = {}
 
@@ -89,6 +91,16 @@ class Runtime:
             task = self._task(placement, task_id, {}, Moment(), output)
             found = self._heads[task_id] = Head(task, output)
         return found
+
+    def tasks_of(self, stage: int, slot: int) -> list[TaskId]:
+        """The tasks of all sub-topologies of a stage whose number falls into a slot, in the order they run."""
+        return [
+            task_id
+            for placement in self.layout.placements
+            if placement.stage == stage
+            for task_id in placement.task_ids()
+            if task_id.partition % len(self.salts) == slot
+        ]
 
     def hosted(self, task_id: TaskId) -> HostedTask:
         """A task of a later stage, with its local stores."""
@@ -150,6 +162,7 @@ class Runtime:
             self.global_tables.close()
         if "log" in self.__dict__:
             self.log.close()
+        self.restores.close()
 
 
 def log_config(config: StreamsConfig) -> LogConfig:

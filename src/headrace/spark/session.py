@@ -89,6 +89,15 @@ def release(spark: SparkSession) -> None:
                 spark.stop()
 
 
+def driver_host(spark: SparkSession) -> str | None:
+    """The name under which workers on other machines find this one; None when all of them are here."""
+    context = spark.sparkContext
+    master = context.master or ""
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        return None
+    return context.getConf().get("spark.driver.host")
+
+
 def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
     os.environ["JAVA_HOME"] = java_home(find_java())
     if master is None or master.startswith("local"):

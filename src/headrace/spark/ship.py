@@ -23,6 +23,7 @@ from pyspark import cloudpickle
 
 from headrace.config import StreamsConfig
 from headrace.errors import StartError
+from headrace.spark.restores import Channel
 from headrace.topology.topology import Topology
 
 IN_WORKER = "HEADRACE_WORKER"
@@ -50,6 +51,8 @@ class Shipment:
     config: StreamsConfig
     topics: Mapping[str, int]
     slots: int
+    channel: Channel | None = None
+    """Where workers tell how far a restore is."""
 
     def pack(self) -> str:
         """Text, so that it can be an option of a Spark source."""

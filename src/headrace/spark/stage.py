@@ -38,7 +38,7 @@ def stage(application: str, number: int) -> Callable[[Iterator[pa.RecordBatch]],
 
 
 def run_slot(runtime: Runtime, number: int, rows: list[Row]) -> Iterator[list[Row]]:
-    """Run every task of this slot: those of all sub-topologies of the stage whose number falls into it."""
+    """Run every task of this slot."""
     control = next((row for row in rows if row.kind == "control"), None)
     if control is None:
         raise LogError(f"a slot of stage {number} got records without the plan of the batch")
@@ -50,9 +50,5 @@ def run_slot(runtime: Runtime, number: int, rows: list[Row]) -> Iterator[list[Ro
     for row in rows:
         if row.kind == "records":
             inputs.setdefault(TaskId(row.sub, row.task), []).append(row)
-    for placement in runtime.layout.placements:
-        if placement.stage != number:
-            continue
-        for task_id in placement.task_ids():
-            if task_id.partition % len(runtime.salts) == slot:
-                yield runtime.hosted(task_id).run(plan, inputs.get(task_id, []))
+    for task_id in runtime.tasks_of(number, slot):
+        yield runtime.hosted(task_id).run(plan, inputs.get(task_id, []))

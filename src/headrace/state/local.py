@@ -19,8 +19,8 @@ from headrace.state.environment import MAP_SIZE
 from headrace.state.factory import Store, open_store
 from headrace.state.lmdb import LmdbBackend
 from headrace.state.reader import LocalReader
-from headrace.state.recovery import Recoverer
-from headrace.state.stamps import TASK_STORE, Accepted, Base, ReadChangelog, Recovery, Stamp
+from headrace.state.recovery import Recoverer, unwatched
+from headrace.state.stamps import TASK_STORE, Accepted, Base, ReadChangelog, Recovery, Stamp, Watch
 from headrace.topology.stores import StoreSpec
 
 _TASK_SPEC = StoreSpec(TASK_STORE, "key_value", Serdes.bytes(), Serdes.bytes())
@@ -109,12 +109,14 @@ class LocalState:
         self.backend(TASK_STORE).put(key, memory)
         self._pending[TASK_STORE][key] = (memory, timestamp)
 
-    def prepare(self, accepted: Accepted, read_changelog: ReadChangelog) -> Recovery:
+    def prepare(
+        self, accepted: Accepted, read_changelog: ReadChangelog, watch: Watch = unwatched
+    ) -> Recovery:
         """Bring the stores to what the log says is true, with as little work as possible."""
         if self._closed:
             raise StoreError(f"the stores in `{self.path}` are closed")
         self.rollback()
-        return self._recoverer.recover(accepted, read_changelog)
+        return self._recoverer.recover(accepted, read_changelog, watch)
 
     def changes(self) -> dict[str, list[tuple[bytes, bytes | None, int]]]:
         """The changelog records of this batch by store: (key, value, timestamp), the last of each key.

@@ -13,7 +13,7 @@ from headrace.errors import OffsetOutOfRangeError
 from headrace.failpoints import failpoint
 from headrace.state.disk import Disk
 from headrace.state.replay import replay_many
-from headrace.state.stamps import Accepted, Held, ReadChangelog, Recovery, Stamp, layout
+from headrace.state.stamps import Accepted, Filling, Held, ReadChangelog, Recovery, Stamp, Watch, layout
 from headrace.state.table import DAMAGE
 from headrace.topology.stores import StoreSpec
 
@@ -22,6 +22,10 @@ _PORTION_RECORDS = 100_000
 _PORTION_BYTES = 32 * 1024 * 1024
 
 _Kind: TypeAlias = Literal["same", "undone", "caught_up", "rebuilt", "empty"]
+
+
+def unwatched(filling: Filling) -> None:
+    """Nobody wants to know how far a store is filled."""
 
 
 class Recoverer:
@@ -45,37 +49,42 @@ class Recoverer:
         self._stale_after_ms = stale_after_ms
         self._layouts = {name: layout(spec) for name, spec in specs.items()}
 
-    def recover(self, accepted: Accepted, read_changelog: ReadChangelog) -> Recovery:
+    def recover(
+        self, accepted: Accepted, read_changelog: ReadChangelog, watch: Watch = unwatched
+    ) -> Recovery:
         """Bring the stores to what is accepted."""
         started = time.perf_counter()
         try:
-            kind, records, size = self._recover(accepted, read_changelog)
+            kind, filled = self._recover(accepted, read_changelog, watch)
         except (*DAMAGE, msgspec.DecodeError, struct.error) as error:
             self._disk.discard(error)
-            kind, records, size = self._recover(accepted, read_changelog)
-        return Recovery(kind, records, size, time.perf_counter() - started)
+            kind, filled = self._recover(accepted, read_changelog, watch)
+        records, size = sum(store.records for store in filled), sum(store.bytes for store in filled)
+        return Recovery(kind, records, size, time.perf_counter() - started, tuple(filled))
 
-    def _recover(self, accepted: Accepted, read_changelog: ReadChangelog) -> tuple[_Kind, int, int]:
+    def _recover(
+        self, accepted: Accepted, read_changelog: ReadChangelog, watch: Watch
+    ) -> tuple[_Kind, list[Filling]]:
         disk = self._disk
         kind, ends = self._go_back(disk.open(), accepted)
         ends = self._drop_outdated(ends)
-        records = size = 0
+        filled: list[Filling] = []
         if self._is_behind(ends, accepted):
             if kind != "rebuilt":
                 kind = "caught_up"
             try:
-                records, size = self._fill(ends, accepted, read_changelog)
+                filled = self._fill(ends, accepted, read_changelog, watch)
             except OffsetOutOfRangeError:
                 if not any(ends.values()):
                     raise
                 kind = "rebuilt"
                 disk.clear()
-                records, size = self._fill({}, accepted, read_changelog)
+                filled = self._fill({}, accepted, read_changelog, watch)
         elif kind == "rebuilt" and accepted.stamp is None:
             kind = "empty"
         disk.bind()
         disk.load_marks()
-        return kind, records, size
+        return kind, filled
 
     def held(self, stamp: Stamp | None) -> Held:
         """What is held after a commit: to be completed with its base or its ends."""
@@ -128,33 +137,46 @@ class Recoverer:
         return any(ends.get(name, 0) < end for name, end in accepted.ends.items() if name in self._specs)
 
     def _fill(
-        self, ends: Mapping[str, int], accepted: Accepted, read_changelog: ReadChangelog
-    ) -> tuple[int, int]:
+        self, ends: Mapping[str, int], accepted: Accepted, read_changelog: ReadChangelog, watch: Watch
+    ) -> list[Filling]:
         disk = self._disk
         disk.bind()
         disk.load_marks()
         reached = {name: end for name, end in ends.items() if name in self._specs}
         held = self.held(accepted.stamp)
-        records = size = unwritten = unwritten_size = 0
+        filled: list[Filling] = []
+        unwritten = unwritten_size = 0
         for name, end in accepted.ends.items():
             start = reached.get(name, 0)
             if name not in self._specs or start >= end:
                 continue
+            began = time.perf_counter()
+            filling = Filling(name, start, end, start)
+            filled.append(filling)
+            watch(filling)
             apply = replay_many(self._specs[name], disk.backends[name])
             for chunk in read_changelog(name, start, end):
-                unwritten_size += apply(chunk.keys, chunk.values, chunk.timestamps)
+                size = apply(chunk.keys, chunk.values, chunk.timestamps)
+                unwritten_size += size
                 unwritten += len(chunk.keys)
                 if len(chunk.offsets):
                     reached[name] = int(chunk.offsets[-1]) + 1
                 if unwritten >= _PORTION_RECORDS or unwritten_size >= _PORTION_BYTES:
                     portion = msgspec.structs.replace(held, ends=dict(reached), filling=True)
                     disk.write(portion, undo=False)
-                    records, size = records + unwritten, size + unwritten_size
                     unwritten = unwritten_size = 0
                 failpoint("restore.chunk")
+                filling.records += len(chunk.keys)
+                filling.bytes += size
+                filling.seconds = time.perf_counter() - began
+                if reached.get(name, end) < end:
+                    filling.at = reached[name]
+                    watch(filling)
             reached[name] = end
+            filling.at, filling.seconds = end, time.perf_counter() - began
+            watch(filling)
         disk.write(msgspec.structs.replace(held, ends=dict(accepted.ends)), undo=False)
-        return records + unwritten, size + unwritten_size
+        return filled
 
 
 def _holds(held: Held, accepted: Accepted) -> bool:

@@ -34,14 +34,40 @@ class Accepted:
     ends: Mapping[str, int] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Filling:
+    """One store on its way from one offset of its changelog to another."""
+
+    store: str
+    start: int
+    end: int
+    """The first offset that is read, and where it stops."""
+    at: int
+    """How far it came."""
+    records: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has come to its end."""
+        return self.at >= self.end
+
+
+Watch: TypeAlias = Callable[[Filling], None]
+"""Hears of a store that is filled: at the beginning, after each chunk of records, and at the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How a local store was brought to what the log says, and what that took."""
+    """How local stores were brought to what the log says, and what that took."""
 
     kind: Literal["same", "undone", "caught_up", "rebuilt", "empty"]
     records: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    stores: tuple[Filling, ...] = ()
+    """Those that were filled, one by one."""
 
 
 class ChangelogChunk(Protocol):
