@@ -1,8 +1,8 @@
 """How far the next batch reads.
 
-A batch takes what there is, up to a number of records and bytes. When that is not all, and there is more than one
-topic, every partition stops at the same point in *time*: otherwise the topic with the smaller records would run ahead
-of the others, and their next records would be late.
+A batch takes what there is, up to a number of records and bytes. When that is not all, the partitions whose records
+meet in a task stop at the same point in *time* (see `alignment`): otherwise one of them would run ahead, and the next
+records of the others would be late.
 
 What the application has sent to itself in the last batch is always read whole, whatever the limits: it is the rest of
 that batch.
@@ -10,12 +10,14 @@ that batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from headrace.clock import now_ms
 from headrace.log.base import TopicLog, TopicPartition
+from headrace.spark.alignment import aligned_ends
 from headrace.spark.commit import CommitRecord, Plan
+from headrace.spark.event_times import EventTimes
 
 SAMPLE = 50
 """Records of a partition that are looked at to learn how large they are; less is never too much for a batch."""
@@ -40,6 +42,10 @@ class Planner:
     """The least time between two commits."""
     looped: frozenset[str] = frozenset()
     """Topics that the application writes and reads itself."""
+    meeting: Sequence[Set[TopicPartition]] | None = None
+    """Partitions whose records meet in a task where time decides; None: all of them."""
+    times: EventTimes | None = None
+    """When records happened; None: at the log's time."""
     clock: Callable[[], int] = now_ms
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
@@ -102,9 +108,11 @@ class Planner:
             return {tp: start + backlog[tp] for tp, start in starts.items()}
         shares = _fair_shares(backlog, limit)
         ends = {tp: start + shares[tp] for tp, start in starts.items()}
-        cut = [tp for tp, share in shares.items() if 0 < share < backlog[tp]]
-        if len({tp.topic for tp, size in backlog.items() if size}) > 1 and cut:
-            ends = self._common_time(starts, ends, cut)
+        for group in [set(starts)] if self.meeting is None else self.meeting:
+            busy = [tp for tp in starts if tp in group and backlog[tp]]
+            if len(busy) > 1 and any(shares[tp] < backlog[tp] for tp in busy):
+                mine = [{tp: of[tp] for tp in busy} for of in (starts, backlog, shares)]
+                ends |= aligned_ends(self.times or EventTimes(self.log), *mine)
         return ends
 
     def _sample(self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]) -> float:
@@ -115,25 +123,6 @@ class Planner:
             count += len(chunk)
             size += sum(map(len, filter(None, chunk.keys))) + sum(map(len, filter(None, chunk.values)))
         return max(1.0, size / max(1, count)) + OVERHEAD
-
-    def _common_time(
-        self,
-        starts: Mapping[TopicPartition, int],
-        ends: Mapping[TopicPartition, int],
-        cut: list[TopicPartition],
-    ) -> dict[TopicPartition, int]:
-        """Cut every partition at the earliest time that a cut partition reaches."""
-        times = {}
-        # A few more than one: the last offset may belong to a transaction's marker, which nobody can read.
-        for chunk in self.log.read({tp: (max(starts[tp], ends[tp] - 10), ends[tp]) for tp in cut}):
-            times[TopicPartition(chunk.topic, chunk.partition)] = chunk.timestamps[-1]
-        if not times:
-            return dict(ends)
-        first = min(times, key=lambda tp: times[tp])
-        until = times[first]
-        reading = {tp: until + 1 for tp in ends if ends[tp] > starts[tp] and tp != first}
-        stops = self.log.offsets_for_times(reading)
-        return {tp: min(end, max(starts[tp], stops.get(tp, end))) for tp, end in ends.items()}
 
 
 def _fair_shares(backlog: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:

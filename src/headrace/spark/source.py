@@ -13,7 +13,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from headrace.failpoints import failpoint
 from headrace.spark.commit import Plan, decode, encode
+from headrace.spark.event_times import EventTimes
 from headrace.spark.failure import failure_row, pack_failure
+from headrace.spark.meeting import extracted_times, meeting_partitions
 from headrace.spark.planner import Planner
 from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
@@ -137,6 +139,8 @@ class HeadraceReader(DataSourceStreamReader):
                 config.max_batch_bytes,
                 config.commit_interval // timedelta(milliseconds=1),
                 frozenset(map(runtime.layout.internal_name, runtime.layout.looped)),
+                meeting_partitions(runtime.layout, config),
+                EventTimes(runtime.log, extracted_times(runtime.layout, config)),
             )
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
