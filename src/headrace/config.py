@@ -56,6 +56,9 @@ class StreamsConfig:
     default_partitions: int = 4
     max_batch_records: int = 250_000
     max_batch_bytes: int = 64 * 1024 * 1024
+    max_task_idle: timedelta = timedelta(0)
+    """How long records wait for a partition that they meet in a task, and that has none, before time goes on without
+    it. Partitions that have records are always read in the order of time."""
     master: str | None = None
     """Spark's master; None for this machine's cores."""
     spark: Mapping[str, str] = field(default_factory=dict)
@@ -137,6 +140,7 @@ _CALLABLE = (callable, "a function")
 _TEXTS = (_is_texts, "a mapping from names to texts")
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "commit_interval": _DURATION,
+    "max_task_idle": _DURATION,
     "windowstore_changelog_additional_retention": _DURATION,
     "auto_offset_reset": (is_offset_reset, ALLOWED),
     "statestore_cache_max_bytes": (

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headrace.errors import OffsetOutOfRangeError, StartError
 from headrace.log import Outgoing
+from headrace.log.base import TopicPartition
 from headrace.log.embedded import EmbeddedLog
 from headrace.spark import planner as planning
 from headrace.spark.commit import CommitRecord, Plan
@@ -27,6 +29,8 @@ def fill(
     if topic not in log.topics():
         log.create_topic(topic, 2)
     keys = [b"k"] * len(timestamps)
+    if not timestamps:
+        return
     log.append([Outgoing(topic, keys, [b"x" * size] * len(timestamps), timestamps, partitions=partition)])
 
 
@@ -138,3 +142,47 @@ def test_commits_keep_their_distance(log: EmbeddedLog) -> None:
     made = planner(log, clock=lambda: 1000, commit_interval_ms=500)
     assert made.plan(start(log, wall_clock=501)) is None
     assert made.plan(start(log, wall_clock=500)) is not None
+
+
+def test_records_wait_a_while_for_a_partition_that_they_meet_and_that_has_none(log: EmbeddedLog) -> None:
+    """`max_task_idle`: time goes on without it when the while is over, until it has something to say again."""
+    fill(log, "a", range(3))
+    fill(log, "b", [])
+    now = [1000]
+    group = frozenset({TopicPartition("a", 0), TopicPartition("b", 0)})
+    made = planner(log, clock=lambda: now[0], idle_ms=500, meeting=[group])
+    assert made.plan(start(log)) is None
+    now[0] = 1499
+    assert made.plan(start(log)) is None
+    now[0] = 1500
+    assert planned(made.plan(start(log))) == {"a": [3, 0], "b": [0, 0]}
+    fill(log, "a", [5], partition=1)
+    assert planned(made.plan(start(log, positions={"a": [3, 0], "b": [0, 0]}))) == {"a": [3, 1], "b": [0, 0]}
+    fill(log, "b", [6])
+    read = start(log, positions={"a": [3, 1], "b": [0, 0]})
+    assert made.plan(read) is None
+    fill(log, "a", [7])
+    assert planned(made.plan(read)) == {"a": [4, 1], "b": [1, 0]}
+
+
+def test_a_topic_that_is_shorter_than_what_was_read_of_it_is_another_one(log: EmbeddedLog) -> None:
+    fill(log, "a", range(3))
+    now = [0]
+    made = planner(log, clock=lambda: now[0])
+    assert made.plan(start(log, positions={"a": [5, 0]})) is None
+    now[0] = 5000
+    with pytest.raises(
+        OffsetOutOfRangeError, match=r"`a`, partition 0: .* offset 5, .* ends at 3: it was deleted"
+    ):
+        made.plan(start(log, positions={"a": [5, 0]}))
+
+
+def test_a_partition_that_is_added_meanwhile_is_noticed(log: EmbeddedLog) -> None:
+    fill(log, "a", range(3))
+    now = [0]
+    made = Planner(log, {"a": 1}, {}, 1000, 1 << 30, clock=lambda: now[0])
+    base = CommitRecord("i", 0, 0, {"a": [0]})
+    assert planned(made.plan(base)) == {"a": [3]}
+    now[0] = 30_000
+    with pytest.raises(StartError, match=r"`a` now has 2 partitions, and had 1 when the application started"):
+        made.plan(base)

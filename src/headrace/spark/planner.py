@@ -18,6 +18,7 @@ from headrace.log.base import TopicLog, TopicPartition
 from headrace.spark.alignment import aligned_ends
 from headrace.spark.commit import CommitRecord, Plan
 from headrace.spark.event_times import EventTimes
+from headrace.spark.watching import Idle, Watch
 
 SAMPLE = 50
 """Records of a partition that are looked at to learn how large they are; less is never too much for a batch."""
@@ -46,6 +47,8 @@ class Planner:
     """Partitions whose records meet in a task where time decides; None: all of them."""
     times: EventTimes | None = None
     """When records happened; None: at the log's time."""
+    idle_ms: int = 0
+    """How long partitions that meet wait for one of them that has nothing to say."""
     clock: Callable[[], int] = now_ms
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
@@ -56,12 +59,15 @@ class Planner:
     _sampled: int = 0
     _tables: dict[TopicPartition, int] = field(default_factory=dict)
     """How far the last plan reads the global tables."""
+    _idle: Idle = field(default_factory=Idle)
+    _watch: Watch = field(init=False)
 
     def __post_init__(self) -> None:
         self._partitions = [TopicPartition(t, p) for t, n in self.topics.items() for p in range(n)]
         self._globals = [TopicPartition(t, p) for t, n in self.global_topics.items() for p in range(n)]
         self._loops = [tp for tp in self._partitions if tp.topic in self.looped]
         self._others = [tp for tp in self._partitions if tp.topic not in self.looped]
+        self._watch = Watch(self.log, {**self.topics, **self.global_topics})
 
     def plan(self, base: CommitRecord) -> Plan | None:
         """The next batch, or None while there is nothing to do."""
@@ -74,6 +80,11 @@ class Planner:
             )
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
+        self._watch.look(now, starts, latest)
+        if self.idle_ms:
+            backlog = self._idle.without_those_who_wait(
+                backlog, self._groups(backlog), now - self.idle_ms, now
+            )
         if self.planned and now < base.wall_clock + self.commit_interval_ms:
             return None
         due = base.due is not None and base.due <= now
@@ -108,12 +119,15 @@ class Planner:
             return {tp: start + backlog[tp] for tp, start in starts.items()}
         shares = _fair_shares(backlog, limit)
         ends = {tp: start + shares[tp] for tp, start in starts.items()}
-        for group in [set(starts)] if self.meeting is None else self.meeting:
+        for group in self._groups(starts):
             busy = [tp for tp in starts if tp in group and backlog[tp]]
             if len(busy) > 1 and any(shares[tp] < backlog[tp] for tp in busy):
                 mine = [{tp: of[tp] for tp in busy} for of in (starts, backlog, shares)]
                 ends |= aligned_ends(self.times or EventTimes(self.log), *mine)
         return ends
+
+    def _groups(self, every: Mapping[TopicPartition, int]) -> Sequence[Set[TopicPartition]]:
+        return [every.keys()] if self.meeting is None else self.meeting
 
     def _sample(self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int]) -> float:
         """How large a record is, from the first few of each partition that this batch would read."""

@@ -141,6 +141,7 @@ class HeadraceReader(DataSourceStreamReader):
                 frozenset(map(runtime.layout.internal_name, runtime.layout.looped)),
                 meeting_partitions(runtime.layout, config),
                 EventTimes(runtime.log, extracted_times(runtime.layout, config)),
+                config.max_task_idle // timedelta(milliseconds=1),
             )
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
