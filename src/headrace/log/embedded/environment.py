@@ -15,6 +15,9 @@ import lmdb
 from headrace.errors import LogError
 
 FORMAT = b"1"
+_DATABASES = (b"meta", b"topics", b"partitions", b"entries", b"applications", b"groups")
+# What else may lie beside the log's own file; a directory with anything else in it, and no log, is somebody's.
+_OURS = {"data.mdb", "lock.mdb", "maintenance", "locks", "groups", "lost+found"}
 # Sparse: only what is written takes room on the disk. Where so much address space is refused, take less.
 _MAP_SIZES = (1 << 40, 1 << 36, 1 << 33)
 
@@ -28,14 +31,15 @@ class Environment:
         self.users = 0
         with storage_errors(path):
             path.mkdir(parents=True, exist_ok=True)
+            _check_place(path)
             self.env: Any = _open(path)
-            self.env.reader_check()
-            self.meta = self._database(b"meta")
-            self.topics = self._database(b"topics")
-            self.partitions = self._database(b"partitions")
-            self.entries = self._database(b"entries")
-            self.applications = self._database(b"applications")
-            self._check_format()
+            try:
+                self.env.reader_check()
+                found = self._open_databases()
+            except BaseException:
+                self.env.close()
+                raise
+            self.meta, self.topics, self.partitions, self.entries, self.applications, self.groups = found
 
     def check_process(self) -> None:
         """LogError in a child that was forked after the log was opened."""
@@ -45,22 +49,34 @@ class Environment:
                 f"{os.getpid()}: start the child with `spawn`, or open the log after the fork only"
             )
 
-    def _database(self, name: bytes) -> Any:
-        try:
-            return self.env.open_db(name, create=False)
-        except lmdb.NotFoundError:  # only making it needs the write lock
-            return self.env.open_db(name)
-
-    def _check_format(self) -> None:
-        with self.env.begin(db=self.meta) as txn:
-            found = txn.get(b"format")
-        if found is None:
-            with self.write() as txn:
-                txn.put(b"format", FORMAT, db=self.meta)
-        elif found != FORMAT:
+    def _open_databases(self) -> list[Any]:
+        """The handles of all databases; a new log gets them, and its format, in one transaction."""
+        with self.env.begin() as txn:
+            present = {bytes(name) for name, _ in txn.cursor()}
+        if not present <= set(_DATABASES):
             raise LogError(
-                f"the log in `{self.path}` has format {found.decode()!r}, this version reads {FORMAT.decode()!r}: "
-                "use the version that wrote it, or another directory"
+                f"`{self.path}` holds an LMDB of something else (with {_named(present - set(_DATABASES))}), no log: "
+                "use another directory"
+            )
+        if present >= set(_DATABASES):  # only making one needs the write lock
+            opened = [self.env.open_db(name, create=False) for name in _DATABASES]
+            with self.env.begin(db=opened[0]) as txn:
+                self._check_format(txn.get(b"format"))
+            return opened
+        # Handles are good only if the transaction that opened them was committed.
+        with self.env.begin(write=True) as txn:
+            opened = [self.env.open_db(name, txn=txn) for name in _DATABASES]
+            found = txn.get(b"format", db=opened[0])
+            if found is None:
+                txn.put(b"format", FORMAT, db=opened[0])
+            self._check_format(found or FORMAT)
+        return opened
+
+    def _check_format(self, found: bytes | None) -> None:
+        if found != FORMAT:
+            raise LogError(
+                f"the log in `{self.path}` has format {(found or b'').decode()!r}, this version of Headrace reads "
+                f"{FORMAT.decode()!r}: use the version that wrote it, or another directory"
             )
 
     @contextmanager
@@ -70,9 +86,12 @@ class Environment:
             yield txn
 
     @contextmanager
-    def write(self) -> Iterator[Any]:
-        """The one write transaction, synced to disk when it ends; rolled back on an exception."""
-        with storage_errors(self.path), self.env.begin(write=True) as txn:
+    def write(self, need: int = 0) -> Iterator[Any]:
+        """The one write transaction, synced to disk when it ends; rolled back on an exception.
+
+        `need` is how many bytes are about to be written, for whoever has to make room for them.
+        """
+        with storage_errors(self.path, need), self.env.begin(write=True) as txn:
             yield txn
 
 
@@ -121,33 +140,73 @@ def _open(path: Path) -> lmdb.Environment:
     raise LogError(f"the system refuses the address space for the log in `{path}`: raise `ulimit -v`")
 
 
+def _check_place(path: Path) -> None:
+    """LogError for a directory with other things in it: a log begins in an empty one."""
+    if not (path / "data.mdb").exists():
+        others = {entry.name.encode() for entry in path.iterdir() if entry.name not in _OURS}
+        if others:
+            raise LogError(
+                f"`{path}` is no log, but has other things in it ({_named(others)}): use an empty directory"
+            )
+
+
+def _named(names: set[bytes]) -> str:
+    shown = [f"`{name.decode(errors='replace')}`" for name in sorted(names)]
+    return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+
+
 # LMDB reports a write that stopped half-way, which is how a disk fills up, as an input/output error.
 _NO_ROOM = tuple(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
+_NO_LOG = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
 
 @contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
+def storage_errors(path: Path, need: int = 0) -> Iterator[None]:
     """Turns what LMDB and the file system say into a LogError that names the directory and the cure."""
     try:
         yield
-    except lmdb.MapFullError as error:
-        raise LogError(
-            f"the log in `{path}` has reached its greatest size: delete topics or records"
-        ) from error
-    except lmdb.ReadersFullError as error:
-        raise LogError(f"too many processes read the log in `{path}` at once (1024): stop some") from error
     except (lmdb.Error, OSError) as error:
-        text = str(error)
-        if any(message in text for message in _NO_ROOM):
-            raise LogError(
-                f"the disk of the log in `{path}` is full or failing ({text}); nothing of this append was kept: "
-                "free some space and try again"
-            ) from error
-        if (
-            isinstance(error, lmdb.LockError | PermissionError | lmdb.ReadonlyError)
-            or "denied" in text.lower()
-        ):
-            raise LogError(
-                f"the log in `{path}` cannot be locked or written ({text}): check who owns the directory"
-            ) from error
-        raise LogError(f"the log in `{path}` cannot be used: {text}") from error
+        raise _explained(error, path, need) from error
+
+
+def _explained(error: Exception, path: Path, need: int) -> LogError:
+    text = str(error)
+    if isinstance(error, lmdb.MapFullError):
+        return LogError(f"the log in `{path}` has reached its greatest size: delete topics or records")
+    if isinstance(error, lmdb.MapResizedError):
+        return LogError(
+            f"the log in `{path}` is larger than the address space that this process got: raise `ulimit -v`"
+        )
+    if isinstance(error, lmdb.ReadersFullError):
+        return LogError(f"too many processes read the log in `{path}` at once (1024): stop some")
+    if isinstance(error, lmdb.PanicError):
+        return LogError(
+            f"the disk of the log in `{path}` has failed in the middle of a commit ({text}): "
+            "look after the disk, then start this process again; what was committed before is whole"
+        )
+    if any(message in text for message in _NO_ROOM):
+        wanted = f"; this append needs about {need + _SPARE:,}" if need else ""
+        return LogError(
+            f"the disk of the log in `{path}` is full or failing ({text}; {_free(path)} bytes are free{wanted}); "
+            "nothing of this append was kept: make room, or delete topics or records, and try again"
+        )
+    if isinstance(error, _NO_LOG):
+        return LogError(f"the file in `{path}` is no log, or is damaged ({text}): use another directory")
+    if isinstance(error, lmdb.LockError | PermissionError | lmdb.ReadonlyError) or "denied" in text.lower():
+        return LogError(
+            f"the log in `{path}` cannot be locked or written ({text}): check who owns the directory, and "
+            "whether its disk is read-only; reading, too, needs to write to the lock file"
+        )
+    return LogError(f"the log in `{path}` cannot be used: {text}")
+
+
+# The pages of LMDB's tree that an append rewrites.
+_SPARE = 64 * 1024
+
+
+def _free(path: Path) -> str:
+    try:
+        disk = os.statvfs(path)
+    except OSError:
+        return "an unknown number of"
+    return f"{disk.f_bavail * disk.f_frsize:,}"

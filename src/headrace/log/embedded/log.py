@@ -78,13 +78,13 @@ class EmbeddedLog:
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The first offset of each partition."""
-        with self._environment.env.begin() as txn:
+        with self._environment.read() as txn:
             found = catalog.bounds(txn, self._environment, partitions)
         return {place: state.earliest for place, state in found.items()}
 
     def latest(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         """The next offset of each partition; costs about a microsecond each."""
-        with self._environment.env.begin() as txn:
+        with self._environment.read() as txn:
             found = catalog.bounds(txn, self._environment, partitions)
         return {place: state.end for place, state in found.items()}
 
@@ -103,7 +103,7 @@ class EmbeddedLog:
     def append(self, records: Sequence[Outgoing]) -> None:
         """Append to any number of topics, all or nothing; on disk when it returns."""
         prepared = writer.prepare(self._environment, records)
-        with self._environment.write() as txn:
+        with self._environment.write(writer.size(prepared)) as txn:
             writer.write(txn, self._environment, prepared)
 
     def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:

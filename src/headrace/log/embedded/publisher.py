@@ -100,7 +100,7 @@ class EmbeddedPublisher:
         outputs = writer.prepare(self._environment, publication.outputs)
         changelogs = writer.prepare(self._environment, publication.changelogs)
         failpoint("publish.before")
-        with self._environment.write() as txn:
+        with self._environment.write(writer.size(outputs) + writer.size(changelogs)) as txn:
             self._check_epoch(txn)
             failpoint("publish.begun")
             ends = writer.write(txn, self._environment, changelogs)

@@ -48,6 +48,11 @@ def prepare(environment: Environment, records: Sequence[Outgoing]) -> list[Prepa
     ]
 
 
+def size(prepared: Sequence[Prepared]) -> int:
+    """How many bytes they are."""
+    return sum(len(item.entry) for item in prepared)
+
+
 def _gather(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Small batches of a partition become one entry: many tasks that each write a little must not slow readers down."""
     small: list[pa.RecordBatch] = []
