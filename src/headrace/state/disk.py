@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import lmdb
 import msgspec
@@ -22,6 +22,11 @@ META = "meta"
 _UNDO = "undo"
 HELD = b"held"
 _CHECK_READERS_EVERY = 256
+
+
+Writer: TypeAlias = Callable[[Any, Any], None]
+"""Writes into the database of a store, in a transaction."""
+NOTHING_MORE: Mapping[str, Writer] = {}
 
 
 class OvertakenError(StoreError):
@@ -96,13 +101,17 @@ class Disk:
         """Whether any store has changes."""
         return any(backend.changed() for backend in self.backends.values())
 
-    def write(self, held: Held, *, undo: bool) -> None:
-        """Write all changes and what is held now, in one transaction. With `undo`, it can be taken back."""
+    def write(self, held: Held, *, undo: bool, more: Mapping[str, Writer] = NOTHING_MORE) -> None:
+        """Write all changes and what is held now, in one transaction. With `undo`, it can be taken back; `more` is
+        written into stores first, and cannot.
+        """
 
         def change(txn: Any, databases: dict[str, Any]) -> None:
             undone: dict[str, Undo] = {}
             for name, backend in self.backends.items():
                 db = databases[store_database(name)]
+                if name in more:
+                    more[name](txn, db)
                 if backend.changed():
                     changes = write_changes(txn, db, backend, undo=undo)
                     if changes is not None:

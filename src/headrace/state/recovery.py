@@ -10,16 +10,11 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from headrace.errors import OffsetOutOfRangeError
-from headrace.failpoints import failpoint
 from headrace.state.disk import Disk
-from headrace.state.replay import replay_many
+from headrace.state.filling import Filler
 from headrace.state.stamps import Accepted, Filling, Held, ReadChangelog, Recovery, Stamp, Watch, layout
 from headrace.state.table import DAMAGE
 from headrace.topology.stores import StoreSpec
-
-# A catch-up is written to disk in portions of this size, and goes on from there after a crash.
-_PORTION_RECORDS = 100_000
-_PORTION_BYTES = 32 * 1024 * 1024
 
 _Kind: TypeAlias = Literal["same", "undone", "caught_up", "rebuilt", "empty"]
 
@@ -139,44 +134,8 @@ class Recoverer:
     def _fill(
         self, ends: Mapping[str, int], accepted: Accepted, read_changelog: ReadChangelog, watch: Watch
     ) -> list[Filling]:
-        disk = self._disk
-        disk.bind()
-        disk.load_marks()
-        reached = {name: end for name, end in ends.items() if name in self._specs}
-        held = self.held(accepted.stamp)
-        filled: list[Filling] = []
-        unwritten = unwritten_size = 0
-        for name, end in accepted.ends.items():
-            start = reached.get(name, 0)
-            if name not in self._specs or start >= end:
-                continue
-            began = time.perf_counter()
-            filling = Filling(name, start, end, start)
-            filled.append(filling)
-            watch(filling)
-            apply = replay_many(self._specs[name], disk.backends[name])
-            for chunk in read_changelog(name, start, end):
-                size = apply(chunk.keys, chunk.values, chunk.timestamps)
-                unwritten_size += size
-                unwritten += len(chunk.keys)
-                if len(chunk.offsets):
-                    reached[name] = int(chunk.offsets[-1]) + 1
-                if unwritten >= _PORTION_RECORDS or unwritten_size >= _PORTION_BYTES:
-                    portion = msgspec.structs.replace(held, ends=dict(reached), filling=True)
-                    disk.write(portion, undo=False)
-                    unwritten = unwritten_size = 0
-                failpoint("restore.chunk")
-                filling.records += len(chunk.keys)
-                filling.bytes += size
-                filling.seconds = time.perf_counter() - began
-                if reached.get(name, end) < end:
-                    filling.at = reached[name]
-                    watch(filling)
-            reached[name] = end
-            filling.at, filling.seconds = end, time.perf_counter() - began
-            watch(filling)
-        disk.write(msgspec.structs.replace(held, ends=dict(accepted.ends)), undo=False)
-        return filled
+        filler = Filler(self._disk, self._specs, self.held(accepted.stamp), ends, watch)
+        return filler.fill(accepted, read_changelog)
 
 
 def _holds(held: Held, accepted: Accepted) -> bool:

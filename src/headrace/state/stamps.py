@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
@@ -47,6 +48,13 @@ class Filling:
     records: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    began: float = 0.0
+    """By `time.perf_counter`."""
+
+    def reach(self, offset: int) -> None:
+        """It has come so far by now."""
+        self.at = offset
+        self.seconds = time.perf_counter() - self.began
 
     @property
     def is_done(self) -> bool:
