@@ -145,6 +145,8 @@ class SparkQuery:
         if query is None:
             shutil.rmtree(self._folder, ignore_errors=True)
             return True
+        if not self._folder.exists():
+            return not self.alive()  # stopped before
         # Kept, because the running batch tells the planner of its commit after this.
         self._stopping = True
         self._tell()

@@ -88,9 +88,10 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         if file is None:
             return None
         stem = Path(file).stem
-        if not stem.isidentifier() or (
-            importlib.util.find_spec(stem) is not None and stem not in _local(file)
-        ):
+        if not stem.isidentifier():
+            return None
+        # Of a query that is started again the script has its name already.
+        if sys.modules.get(stem) is not module and _is_another(stem, file):
             return None
         # What the workers write with a type's name must be found under that name here, too.
         sys.modules.setdefault(stem, module)
@@ -102,6 +103,11 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
     path = Path(file).resolve()
     root = path.parents[name.count(".") + (path.stem == "__init__")]
     return ModuleRef(name, attribute, None if packaged else str(path), str(root))
+
+
+def _is_another(stem: str, file: str) -> bool:
+    """Whether the workers would import something else under the name of a script."""
+    return importlib.util.find_spec(stem) is not None and stem not in _local(file)
 
 
 def _local(file: str) -> tuple[str, ...]:
