@@ -46,7 +46,7 @@ fast: $(READY) ## tests that need no JVM: operators, stores, log, docs
 .PHONY: slow
 slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes
 	$(call say,tests on Spark and Kafka)
-	@$(PYTEST) $(call present,spark parity kafka chaos)
+	@$(PYTEST) $(call present,spark parity kafka cluster chaos)
 
 .PHONY: chaos
 chaos: $(READY) ## the same with many killed processes (long)

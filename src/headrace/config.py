@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -14,6 +15,9 @@ from headrace.handlers import ErrorHandler, log_and_fail
 from headrace.offset_reset import ALLOWED, OffsetReset, is_offset_reset
 from headrace.origin import caller
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
+
+STATE_DIR: Final = "HEADRACE_STATE_DIR"
+"""In the environment of a host: where its local stores are, whatever the application says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +103,9 @@ class StreamsConfig:
 
     @property
     def state_path(self) -> Path:
-        """Where the local stores of this application are."""
-        return Path(self.state_dir or Path(self.data_dir) / "state") / self.application_id
+        """Where the local stores of this application are. What the host itself says comes first: disks differ."""
+        named = os.environ.get(STATE_DIR) or self.state_dir or Path(self.data_dir) / "state"
+        return Path(named) / self.application_id
 
 
 def config_of(settings: Mapping[str, Any], config: StreamsConfig | None = None) -> StreamsConfig:

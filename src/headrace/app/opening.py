@@ -12,11 +12,12 @@ from headrace.log import open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
 from headrace.spark.commit import CommitRecord
+from headrace.spark.hosts import check_log, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.restores import Channel
 from headrace.spark.runtime import log_config
-from headrace.spark.session import Session, cores
+from headrace.spark.session import Session, cores, master_of, planned_master
 from headrace.spark.ship import Shipment, reference
 from headrace.topology.topology import Topology
 
@@ -29,6 +30,7 @@ def check_application(topology: Topology, config: StreamsConfig) -> None:
     check_naming(topology, config)
     check_topic_names(topology, config)
     find_java()
+    check_log(config, planned_master(config.master))
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ def ship(
     if ref is not None and ref.file is not None:
         spark.sparkContext.addPyFile(ref.file)
     slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
+    theirs = on_these_hosts(config, master_of(spark))
     return Shipment(
-        uuid.uuid4().hex, base.incarnation, ref or topology, config, opened.available, slots, channel
+        uuid.uuid4().hex, base.incarnation, ref or topology, theirs, opened.available, slots, channel
     )

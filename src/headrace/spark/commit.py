@@ -97,6 +97,8 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str | None = None
     origin: tuple[str, int] | None = None
     metadata: tuple[str, int, int] | None = None
+    place: str = ""
+    """The executor and its host, where there are several."""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")

@@ -8,6 +8,7 @@ from headrace import errors
 from headrace.origin import Origin
 from headrace.record import RecordMetadata
 from headrace.spark.commit import Failure, decode, encode
+from headrace.spark.hosts import place
 from headrace.spark.rows import DRIVER, Row
 
 
@@ -19,6 +20,7 @@ def failure_row(error: BaseException, slot: int = 0) -> Row:
 def pack_failure(error: BaseException) -> bytes:
     """An error as bytes, for another process."""
     text = "".join(traceback.format_exception(error))
+    where = str(place()) if place().executor else ""
     if isinstance(error, errors.HeadraceError):
         failure = Failure(
             type(error).__name__,
@@ -27,9 +29,10 @@ def pack_failure(error: BaseException) -> bytes:
             error.node,
             None if error.origin is None else (error.origin.file, error.origin.line),
             None if error.metadata is None else (*error.metadata,),
+            where,
         )
     else:
-        failure = Failure("", f"{type(error).__name__}: {error}", text)
+        failure = Failure("", f"{type(error).__name__}: {error}", text, place=where)
     return encode(failure)
 
 
@@ -43,5 +46,5 @@ def unpack_failure(payload: bytes) -> errors.HeadraceError:
         origin=None if failure.origin is None else Origin(*failure.origin),
         metadata=None if failure.metadata is None else RecordMetadata(*failure.metadata),
     )
-    error.add_note(f"in a worker:\n{failure.traceback}")
+    error.add_note(f"in a worker{failure.place and f' ({failure.place})'}:\n{failure.traceback}")
     return error

@@ -16,8 +16,9 @@ from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, TaskId
 from headrace.spark.changelogs import TaskChangelogs
 from headrace.spark.commit import Plan, Report, encode
+from headrace.spark.hosts import place
 from headrace.spark.outputs import output_rows
-from headrace.spark.restores import HOST, restored
+from headrace.spark.restores import restored
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.spark.stopwatch import Stopwatch
 from headrace.state import CHANGELOG_HEADERS
@@ -107,7 +108,7 @@ class HostedTask:
             recovery.records,
             watch.seconds,
             watch.began,
-            HOST,
+            place().host,
             task.metrics.take(),
             restored(self, recovery.stores),
         )

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from headrace.spark.commit import Plan, Restored, encode
+from headrace.spark.hosts import place
 from headrace.state.stamps import TASK_STORE, Filling
 
 if TYPE_CHECKING:
     from headrace.spark.hosted import HostedTask
 
-HOST = socket.gethostname()
 PATIENCE = 0.1
 """Seconds of a restore before anything is told, and between two messages about a store."""
 _CONNECT_SECONDS = 2.0
@@ -169,7 +169,7 @@ def event_of(kind: Kind, task: HostedTask, filling: Filling) -> RestoreEvent:
         filling.records,
         filling.bytes,
         filling.seconds,
-        HOST,
+        place().host,
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from py4j.protocol import Py4JError
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headrace.spark.hosts import is_one_host
 from headrace.spark.java import find_java
 from headrace.spark.shims import folder, java_home, python
 
@@ -37,6 +40,10 @@ SETTINGS = {
     # A few dozen packed rows do not repay generated code: compiling it is most of the first batch.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # With an executor its shuffle files are lost, and tasks run again. What they write then is never quite the same,
+    # and a batch must not be half of the one and half of the other.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
 }
 
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
@@ -85,17 +92,40 @@ def release(spark: SparkSession) -> None:
         _users -= 1
         if _users == 0:
             _ours = None
+            left = _work_folder(spark)
             with contextlib.suppress(Py4JError, OSError):  # its process may be gone already
                 spark.stop()
+            if left is not None:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _work_folder(spark: SparkSession) -> Path | None:
+    """What Spark's small cluster on one machine leaves in Spark's own folder: logs and copies of shipped files."""
+    context = spark.sparkContext
+    if not master_of(spark).startswith("local-cluster") or context.applicationId is None:
+        return None
+    return Path(_find_spark_home()) / "work" / context.applicationId
+
+
+def planned_master(master: str | None) -> str:
+    """The master of the session that there is, or of the one that `session` would make."""
+    active = SparkSession.getActiveSession()
+    return master_of(active) if active is not None else master or _here()
+
+
+def master_of(spark: SparkSession) -> str:
+    """Which cluster a session runs on."""
+    return spark.sparkContext.master or ""
+
+
+def _here() -> str:
+    # A lost worker is tried again: `local[n,4]` allows four failures of a task, `local[n]` none.
+    return f"local[{cores()},4]"
 
 
 def driver_host(spark: SparkSession) -> str | None:
     """The name under which workers on other machines find this one; None when all of them are here."""
-    context = spark.sparkContext
-    master = context.master or ""
-    if master.startswith("local") and not master.startswith("local-cluster"):
-        return None
-    return context.getConf().get("spark.driver.host")
+    return None if is_one_host(master_of(spark)) else spark.sparkContext.getConf().get("spark.driver.host")
 
 
 def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
@@ -109,9 +139,13 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         )
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {**SETTINGS, "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}", **more}
-    # A lost worker is tried again: `local[n,4]` allows four failures of a task, `local[n]` none.
-    builder = SparkSession.builder.master(master or f"local[{cores()},4]").appName(name)
+    settings = {
+        **SETTINGS,
+        "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}",
+        "spark.executor.extraJavaOptions": JVM_OPTIONS,
+        **more,
+    }
+    builder = SparkSession.builder.master(master or _here()).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     # Read by the launcher before there is a session; the console stays the user's.

@@ -1,0 +1,50 @@
+"""Executors in processes of their own on this machine, with the embedded log: some are killed in mid-batch."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from headrace.app import Streams
+from headrace.failpoints import HOLD
+from headrace.log.embedded import EmbeddedLog
+from tests.chaos import counting_app
+from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores
+from tests.chaos.drivers import drivers
+from tests.chaos.kills import wait_until_committed
+from tests.cluster.processes import executors, kill
+from tests.spark.harness import append, read_topic
+from tests.spark.harness.inputs import parts
+
+
+def test_an_executor_is_lost_in_mid_batch_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    inputs = parts("in", count=4, size=60, keys=20, late=120)
+    options = ("--application-id", "app", "--master", "local-cluster[2,1,1024]")
+    with EmbeddedLog(tmp_path / ".headrace" / "log") as log:
+        for topic in TOPICS:
+            log.create_topic(topic, PARTITIONS)
+        # The folder is not named: what is relative to the driver's folder is found by executors in theirs.
+        with drivers(tmp_path, counting_app.__file__, *options) as made:
+            driver = made.start()
+            append(log, inputs[0])
+            driver.wait_until_running()
+            for part, point in zip(inputs[1:], ("local_commit.after", "process.after"), strict=False):
+                held = driver.failpoints / f"{point}.held"
+                (driver.failpoints / point).write_text(HOLD)
+                append(log, part)
+                driver.wait_until_hit(point)
+                # Its files of the shuffle are gone with it: also what was done in the batch has to be done again.
+                kill(executors(driver.process.pid)[0])
+                held.unlink()
+                wait_until_committed(log, "app")
+            append(log, inputs[-1])
+            wait_until_committed(log, "app")
+            driver.process.terminate()
+            assert driver.wait() == 0, driver.said()
+            assert "restored" not in driver.said(), "all executors of a host use the same stores"
+        check_output(partial(read_topic, log), inputs)
+        data = str(tmp_path / ".headrace")
+        with Streams(counting_app.topology, application_id="app", data_dir=data) as streams:
+            streams.wait_until_running()
+            check_stores(streams, inputs)
+            assert streams.metrics.restored == 0

@@ -1,0 +1,74 @@
+"""On one host or on several: what that means for logs, folders and names."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace import StreamsBuilder, StreamsConfig
+from headrace.app import Streams
+from headrace.errors import StartError
+from headrace.spark.failure import pack_failure, unpack_failure
+from headrace.spark.hosts import on_these_hosts
+
+
+@pytest.mark.parametrize("master", ["spark://head:7077", "yarn", "k8s://https://head:6443"])
+def test_the_embedded_log_is_refused_where_workers_may_be_elsewhere(master: str, tmp_path: Path) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).to("out")
+    streams = Streams(builder.build(), application_id="app", data_dir=str(tmp_path / "data"), master=master)
+    with pytest.raises(StartError) as raised:
+        streams.start()
+    assert f"the embedded log is a directory on one machine (`{tmp_path / 'data' / 'log'}`)" in str(
+        raised.value
+    )
+    assert f"the workers of `{master}`" in str(raised.value)
+    assert "set `bootstrap_servers`" in str(raised.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_paths_are_whole_before_they_are_sent_to_workers_with_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = on_these_hosts(StreamsConfig(application_id="app", state_dir="state"), "local-cluster[2,1,1024]")
+    assert config.log_path == tmp_path / ".headrace" / "log"
+    assert config.state_path == tmp_path / "state" / "app"
+
+
+def test_on_a_cluster_a_state_folder_must_be_the_same_path_for_all() -> None:
+    kafka = StreamsConfig(application_id="app", bootstrap_servers="broker:9092")
+    assert on_these_hosts(kafka, "yarn").state_path.is_absolute()
+    relative = StreamsConfig(application_id="app", bootstrap_servers="broker:9092", state_dir="state")
+    with pytest.raises(
+        StartError, match=r"`state_dir` is 'state', and on a cluster \(`yarn`\) .* HEADRACE_STATE_DIR"
+    ):
+        on_these_hosts(relative, "yarn")
+
+
+def test_what_a_host_says_of_its_disk_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = StreamsConfig(application_id="app", state_dir="/elsewhere")
+    monkeypatch.setenv("HEADRACE_STATE_DIR", "/fast-disk")
+    assert config.state_path == Path("/fast-disk/app")
+
+
+def test_a_worker_knows_its_executor_from_the_command_that_started_it() -> None:
+    worker = (
+        "import os, subprocess, sys\n"
+        "code = 'from headrace.spark.hosts import place; print(place().host, place().executor, place())'\n"
+        "subprocess.run([sys.executable, '-c', code], check=True)\n"
+    )
+    command = [sys.executable, "-c", worker, "--executor-id", "7", "--hostname", "node-3", "--cores", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["node-3", "7", "executor", "7", "on", "node-3"]
+
+
+def test_an_error_of_a_worker_names_its_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    from headrace.spark import failure, hosts
+
+    monkeypatch.setattr(failure, "place", lambda: hosts.Place("node-3", "7"))
+    error = unpack_failure(pack_failure(ValueError("no")))
+    assert error.__notes__[0].startswith("in a worker (executor 7 on node-3):\n")
