@@ -240,6 +240,46 @@ class TopicLogContract:
             publisher.publish(Publication([], [], {}, says(b"%d" % number)))
             publisher.close()
 
+    def test_what_is_kept_beside_the_commit_stays_until_it_is_replaced(
+        self, log: TopicLog, name: str
+    ) -> None:
+        assert (log.committed(name), log.committed(name, "plan")) == (None, None)
+        found = []
+        for number, kept in enumerate(({"plan": b"a", "more": b"x"}, {}, {"plan": b"b"}, {"plan": None})):
+            publisher = log.publisher(name)
+            publisher.publish(Publication([], [], {}, says(b"%d" % number), kept))
+            publisher.close()
+            log.publisher(name).close()  # now the last transaction is complete on a broker, too
+            found.append((log.committed(name), log.committed(name, "plan"), log.committed(name, "more")))
+        assert found == [
+            (b"0", b"a", b"x"),
+            (b"1", b"a", b"x"),
+            (b"2", b"b", b"x"),
+            (b"3", None, b"x"),
+        ]
+
+    def test_what_is_kept_is_not_there_without_the_commit(self, log: TopicLog, name: str) -> None:
+        publisher = log.publisher(name)
+        publisher.publish(Publication([], [], {}, says(b"0"), {"plan": b"a"}))
+        with pytest.raises(ZeroDivisionError):
+            publisher.publish(Publication([], [], {}, lambda ends: b"%d" % (1 // 0), {"plan": b"b"}))
+        publisher.close()
+        log.publisher(name).close()
+        assert log.committed(name, "plan") == b"a"
+
+    def test_positions_are_forgotten(self, log: TopicLog, name: str) -> None:
+        log.create_topic(name)
+        place = TopicPartition(name, 0)
+        log.forget_positions(name)
+        publisher = log.publisher(name)
+        publisher.publish(Publication([], [], {place: 7}, says(b"0")))
+        publisher.close()
+        log.publisher(name).close()
+        assert log.positions(name) == {place: 7}
+        log.forget_positions(name)
+        assert log.positions(name) == {}
+        assert log.committed(name) == b"0"
+
     def test_a_second_publisher_is_refused(self, log: TopicLog, name: str) -> None:
         publisher = log.publisher(name)
         with pytest.raises(AlreadyRunningError, match=rf"`{name}` is already running.*process \d+"):

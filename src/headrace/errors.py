@@ -17,6 +17,7 @@
     ├── StartError                  the application cannot start
     │   ├── MissingTopicError       a source topic does not exist
     │   ├── AlreadyRunningError     the application id is in use by a live process
+    │   ├── UpgradeError            the topology is not the one that made the state, and cannot use it
     │   ├── JavaNotFoundError       Spark needs a Java, and there is none
     │   └── BrokerNotReachableError no broker answers at `bootstrap_servers`
     ├── ProcessingError             a record could not be processed
@@ -141,6 +142,10 @@ class MissingTopicError(StartError):
 
 class AlreadyRunningError(StartError):
     """The application id is in use by a live process."""
+
+
+class UpgradeError(StartError):
+    """The topology is not the one that made the state, and cannot use it."""
 
 
 class JavaNotFoundError(StartError):

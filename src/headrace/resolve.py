@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from headrace.config import StreamsConfig
 from headrace.errors import ConfigError, MissingSerdeError, TopicConflictError
@@ -13,10 +13,13 @@ from headrace.origin import NOWHERE, Origin
 from headrace.serdes import Serde, resolve, serde_for
 from headrace.serdes.foreign_key import SubscriptionSerde
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
+from headrace.topology.data import Data, data
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode
 from headrace.topology.optimization import optimizations_of
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
+
+AnyNode = TypeVar("AnyNode", SourceNode, Node)
 
 _GENERATED = re.compile(r"-\d{10}(?!\d)")
 """The number in a name that nobody chose."""
@@ -57,6 +60,30 @@ def store_serdes(spec: StoreSpec, config: StreamsConfig) -> StoreSpec:
         key=_found(spec.key, config.default_key, "key", what, None, spec.origin),
         value=_found(spec.value, _default_value(spec.value, config), "value", what, None, spec.origin),
     )
+
+
+def resolved_data(topology: Topology, config: StreamsConfig, *, origins: bool = True) -> Data:
+    """The topology as data. What is left to the configuration is filled in: another default is another format."""
+    subs = [
+        replace(
+            sub,
+            nodes=tuple(_with_serdes(node, config) for node in sub.nodes),
+            stores=tuple(store_serdes(store, config) for store in sub.stores),
+        )
+        for sub in topology.sub_topologies()
+    ]
+    tables = [
+        replace(table, store=store_serdes(table.store, config), source=_with_serdes(table.source, config))
+        for table in topology.global_stores
+    ]
+    return data(subs, tables, topology.repartition_topics, topology.optimizations, origins=origins)
+
+
+def _with_serdes(node: AnyNode, config: StreamsConfig) -> AnyNode:
+    if isinstance(node, ProcessorNode):
+        return node
+    key, value = node_serdes(node, config)
+    return replace(node, key=key, value=value)
 
 
 def operator_serde(

@@ -9,6 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from headrace import StreamsBuilder, StreamsConfig
+from headrace.log import Publication
+from headrace.log.commits import TOPOLOGY
+from headrace.log.embedded import EmbeddedLog
+from headrace.resolve import resolved_data
+
 APP = """
 from headrace import StreamsBuilder
 
@@ -84,6 +90,24 @@ def test_mistakes_have_a_message(folder: Path) -> None:
     assert "`nowhere.json` cannot be read as a saved topology" in done.stderr
     done = run(folder, "describe", "nowhere.py")
     assert (done.returncode, done.stderr) == (1, "headrace: there is no file `nowhere.py`\n")
+
+
+def test_check_compares_with_what_the_log_has_kept(folder: Path) -> None:
+    done = run(folder, "check", "app.py")
+    assert done.returncode == 1
+    assert "the log knows no topology of application `app`: it has not run yet" in done.stderr
+    assert not (folder / ".headrace").exists()
+    builder = StreamsBuilder()
+    builder.stream("words", value=str).group_by_key().count().to_stream().to("counts")
+    config = StreamsConfig(application_id="app")
+    kept = json.dumps(resolved_data(builder.build(), config, origins=False)).encode()
+    with EmbeddedLog(folder / ".headrace" / "log") as log:
+        publisher = log.publisher("app")
+        publisher.publish(Publication([], [], {}, lambda ends: b"1", {TOPOLOGY: kept}))
+        publisher.close()
+    assert run(folder, "check", "app.py").stdout == "no difference: safe\n"
+    write(folder, options='store="counts"')
+    assert run(folder, "check", "app.py").returncode == 3
 
 
 def test_neither_needs_spark(folder: Path) -> None:

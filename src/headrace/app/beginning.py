@@ -53,8 +53,8 @@ def _refuse_other_counts(
         if before != count:
             raise StartError(
                 f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
-                f"`{application_id}`: keys would lose their state; go back to {before}, or start afresh under another "
-                "`application_id`"
+                f"`{application_id}`: keys would lose their state; go back to {before}, or start afresh with "
+                "`headrace reset` or under another `application_id`"
             )
 
 

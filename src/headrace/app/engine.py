@@ -47,9 +47,11 @@ class Engine:
         self._spark: Session | None = None
         self._purger: Purger | None = None
 
-    def start(self, *, take_over: bool) -> None:
+    def start(self, *, take_over: bool, accept_changes: bool) -> None:
         """Open what is needed, and start the first query."""
-        self.opened = open_application(self.topology, self.config, take_over=take_over)
+        self.opened = open_application(
+            self.topology, self.config, take_over=take_over, accept_changes=accept_changes
+        )
         self._run_query()
 
     def restart(self) -> None:
@@ -99,7 +101,7 @@ class Engine:
         shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.readers = StoreReaders(self.topology, opened.layout, config)
         self._purger = Purger(opened.log, opened.layout)
-        committer = Committer(opened.publisher, base, opened.layout)
+        committer = Committer(opened.publisher, base, opened.layout, opened.kept)
         self.query = SparkQuery(self._spark, shipment, committer, opened.layout.stages, self._committed)
         self.query.start()
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from headrace.app.topics import prepare_topics
+from headrace.app.upgrading import check_upgrade
 from headrace.config import StreamsConfig
-from headrace.log import open_log
+from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
 from headrace.spark.commit import CommitRecord
@@ -16,7 +17,6 @@ from headrace.spark.hosts import check_log, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.restores import Channel
-from headrace.spark.runtime import log_config
 from headrace.spark.session import Session, cores, master_of, planned_master
 from headrace.spark.ship import Shipment, reference
 from headrace.topology.topology import Topology
@@ -41,23 +41,32 @@ class Opened:
     available: Mapping[str, int]
     layout: Layout
     publisher: Publisher
+    kept: Mapping[str, bytes]
+    """What the first commit has to keep beside it."""
 
     def close(self) -> None:
         self.publisher.close()
         self.log.close()
 
 
-def open_application(topology: Topology, config: StreamsConfig, *, take_over: bool = False) -> Opened:
+def open_application(
+    topology: Topology, config: StreamsConfig, *, take_over: bool = False, accept_changes: bool = False
+) -> Opened:
     """Open the log, see to the topics, and become the one process that publishes for this application."""
     log = open_log(log_config(config))
     try:
         available = prepare_topics(log, topology, config)
         layout = lay_out(topology, config.application_id, available, config.default_timestamp_extractor)
         publisher = log.publisher(config.application_id, take_over=take_over)
+        try:
+            kept = check_upgrade(log, topology, config, accept_changes=accept_changes)
+        except BaseException:
+            publisher.close()
+            raise
     except BaseException:
         log.close()
         raise
-    return Opened(log, available, layout, publisher)
+    return Opened(log, available, layout, publisher, kept)
 
 
 def ship(

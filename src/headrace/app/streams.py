@@ -38,6 +38,7 @@ class Streams:
         config: StreamsConfig | None = None,
         *,
         take_over: bool = False,
+        accept_changes: bool = False,
         verbose: bool = False,
         **settings: Any,
     ) -> None:
@@ -49,6 +50,7 @@ class Streams:
         self.topology = topology
         self.config = config_of(settings, config)
         self._take_over = take_over
+        self._accept_changes = accept_changes
         self._life = Life()
         self._engine = Engine(topology, self.config, self._life, verbose=verbose)
         self._watcher: Watcher | None = None
@@ -85,7 +87,7 @@ class Streams:
         check_application(self.topology, self.config)
         self._life.become(State.REBALANCING)
         try:
-            self._engine.start(take_over=self._take_over)
+            self._engine.start(take_over=self._take_over, accept_changes=self._accept_changes)
         except BaseException as error:
             self._engine.fail(error)
             raise

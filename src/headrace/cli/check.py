@@ -1,12 +1,20 @@
-"""`headrace check app.py --against saved.json`: can this version go on with the state of the saved one?"""
+"""`headrace check app.py`: can this version go on with the state of the one that ran last, or of a saved one?"""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-from headrace.cli.load import find_topology, load_module
+from headrace.cli.load import add_application_options, application_of
+from headrace.config import StreamsConfig
+from headrace.errors import StartError
+from headrace.log import log_config, open_log
+from headrace.log.commits import TOPOLOGY
+from headrace.resolve import resolved_data
 from headrace.topology import Level, compare
+from headrace.topology.topology import Topology
+from headrace.topology.upgrade.changes import Comparison
+from headrace.topology.upgrade.comparing import compare_with_kept
 
 MOVES, RESET = 3, 4
 """Exit codes, so that a deployment can stop by itself; 1 and 2 mean that nothing was compared."""
@@ -20,9 +28,11 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         description=f"{__doc__} Exit code 0: safe; {MOVES}: state is left behind, or readers of a topic break; "
         f"{RESET}: the application would have to start afresh.",
     )
-    parser.add_argument("app", help="a Python file with `topology = builder.build()`")
+    add_application_options(parser)
     parser.add_argument(
-        "--against", required=True, metavar="FILE", help="what `headrace describe --save` has written"
+        "--against",
+        metavar="FILE",
+        help="what `headrace describe --save` has written; default: the topology of the application's last commit",
     )
     parser.add_argument("--format", choices=["text", "json"], default="text", help="how to tell")
     parser.add_argument("--save", metavar="FILE", help="save this version if it is safe")
@@ -31,8 +41,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def check(args: argparse.Namespace) -> int:
     """Compare, tell, and answer with a code."""
-    topology = find_topology(load_module(args.app))
-    found = compare(args.against, topology)
+    topology, config = application_of(args)
+    found = compare(args.against, topology) if args.against else _against_the_log(topology, config)
     if args.format == "json":
         told = {
             "level": found.level.name.lower(),
@@ -44,3 +54,19 @@ def check(args: argparse.Namespace) -> int:
     if args.save is not None and found.is_safe:
         topology.save(args.save)
     return {Level.SAFE: 0, Level.MOVES: MOVES, Level.BREAKS: MOVES, Level.RESET: RESET}[found.level]
+
+
+def _against_the_log(topology: Topology, config: StreamsConfig) -> Comparison:
+    kept = None
+    if config.bootstrap_servers is not None or config.log_path.is_dir():
+        log = open_log(log_config(config))
+        try:
+            kept = log.committed(config.application_id, TOPOLOGY)
+        finally:
+            log.close()
+    if kept is None:
+        raise StartError(
+            f"the log knows no topology of application `{config.application_id}`: it has not run yet; "
+            "compare with a file, `--against saved.json`"
+        )
+    return compare_with_kept(kept, resolved_data(topology, config))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 from pathlib import Path
@@ -61,6 +62,23 @@ def find_topology(module: ModuleType) -> Topology:
         )
     module.__dict__["topology"] = topology
     return topology
+
+
+def add_application_options(parser: argparse.ArgumentParser) -> None:
+    """The file, and whatever of its settings says where the application's topics and stores are."""
+    parser.add_argument("app", help="a Python file with `topology = builder.build()`")
+    parser.add_argument("--application-id", help="default: the name of the file")
+    parser.add_argument("--bootstrap-servers", help="Kafka's brokers; default: the embedded log")
+    parser.add_argument("--data-dir", help="the embedded log and the local stores (default .headrace)")
+    parser.add_argument("--state-dir", help="the local stores, if they are to be elsewhere")
+
+
+def application_of(args: argparse.Namespace, **settings: object) -> tuple[Topology, StreamsConfig]:
+    """What the file builds, and its settings with those of the command line on top."""
+    module = load_module(args.app)
+    topology = find_topology(module)
+    named = ("application_id", "bootstrap_servers", "data_dir", "state_dir")
+    return topology, find_config(module, **{name: getattr(args, name) for name in named}, **settings)
 
 
 def find_config(module: ModuleType, **settings: object) -> StreamsConfig:

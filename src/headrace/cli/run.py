@@ -11,21 +11,22 @@ from types import FrameType
 from typing import TextIO
 
 from headrace.app import State, Streams
-from headrace.cli.load import find_config, find_topology, load_module
+from headrace.cli.load import add_application_options, application_of
 from headrace.spark.publish import Batch
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command."""
     parser = commands.add_parser("run", help="run a topology on Spark", description=__doc__)
-    parser.add_argument("app", help="a Python file with `topology = builder.build()`")
-    parser.add_argument("--application-id", help="default: the name of the file")
-    parser.add_argument("--bootstrap-servers", help="Kafka's brokers; default: the embedded log")
-    parser.add_argument("--data-dir", help="the embedded log and the local stores (default .headrace)")
-    parser.add_argument("--state-dir", help="the local stores, if they are to be elsewhere")
+    add_application_options(parser)
     parser.add_argument("--master", help="Spark's master (default: the cores of this machine)")
     parser.add_argument(
         "--take-over", action="store_true", help="stop another process that runs this application"
+    )
+    parser.add_argument(
+        "--accept-changes",
+        action="store_true",
+        help="go on although the topology has changed so that some state is left behind",
     )
     parser.add_argument("--until-caught-up", action="store_true", help="process what is there, then stop")
     parser.add_argument("--quiet", action="store_true", help="no topology and no progress")
@@ -35,17 +36,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def run(args: argparse.Namespace) -> int:
     """Start, show progress, and stop between two commits at Ctrl-C or SIGTERM."""
-    module = load_module(args.app)
-    topology = find_topology(module)
-    config = find_config(
-        module,
-        application_id=args.application_id,
-        bootstrap_servers=args.bootstrap_servers,
-        data_dir=args.data_dir,
-        state_dir=args.state_dir,
-        master=args.master,
+    topology, config = application_of(args, master=args.master)
+    streams = Streams(
+        topology, config, take_over=args.take_over, accept_changes=args.accept_changes, verbose=args.verbose
     )
-    streams = Streams(topology, config, take_over=args.take_over, verbose=args.verbose)
     stop = threading.Event()
 
     def asked_to_stop(number: int, frame: FrameType | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.log.base import (
     Chunk,
@@ -23,6 +24,7 @@ __all__ = [
     "TopicDescription",
     "TopicLog",
     "TopicPartition",
+    "log_config",
     "open_log",
 ]
 
@@ -46,3 +48,14 @@ def open_log(config: LogConfig) -> TopicLog:
     from headrace.log.embedded import EmbeddedLog
 
     return EmbeddedLog(config.directory)
+
+
+def log_config(config: StreamsConfig) -> LogConfig:
+    """How an application reaches its log."""
+    if config.bootstrap_servers is not None:
+        return LogConfig(
+            bootstrap_servers=config.bootstrap_servers,
+            kafka=config.kafka,
+            replication_factor=config.replication_factor,
+        )
+    return LogConfig(directory=str(config.log_path.resolve()))

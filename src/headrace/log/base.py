@@ -61,6 +61,8 @@ class Publication:
     """The next offset to read of each input partition."""
     commit: Callable[[Mapping[TopicPartition, int]], bytes]
     """Makes the commit record, given the ends (next offsets) of the changelog partitions written here."""
+    kept: Mapping[str, bytes | None] = field(default_factory=dict)
+    """What stays beside the commit record until it is replaced, by name; None takes it away."""
 
 
 class Publisher(Protocol):
@@ -139,6 +141,14 @@ class TopicLog(Protocol):
 
     def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
         """How far an application has read: the positions of its last publication."""
+        ...
+
+    def forget_positions(self, application_id: str) -> None:
+        """Take away what `positions` tells, if it is there: nothing but a display hangs on it."""
+        ...
+
+    def committed(self, application_id: str, name: str = "commit") -> bytes | None:
+        """What an application has committed last: its commit record, or what it keeps beside it under a name."""
         ...
 
     def close(self) -> None: ...

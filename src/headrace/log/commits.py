@@ -11,8 +11,11 @@ from headrace.log.base import TopicPartition
 if TYPE_CHECKING:
     from headrace.log.base import TopicLog
 
-COMMIT_KEY = b"commit"
+COMMIT = "commit"
+COMMIT_KEY = COMMIT.encode()
 LEASE_KEY = b"lease"
+TOPOLOGY = "topology"
+"""What is kept beside the commit record: the topology that made it."""
 
 
 def commits_topic(application_id: str) -> str:

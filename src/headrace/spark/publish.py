@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -46,10 +47,18 @@ class Collected:
 class Committer:
     """Publishes batches, one after the other, each built on the one before it."""
 
-    def __init__(self, publisher: Publisher, base: CommitRecord, layout: Layout) -> None:
+    def __init__(
+        self,
+        publisher: Publisher,
+        base: CommitRecord,
+        layout: Layout,
+        kept: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         self.publisher = publisher
         self.base = base
         self.layout = layout
+        self._kept = kept
+        """What the next commit has to keep beside it."""
 
     def publish(self, table: pa.Table, watch: Stopwatch) -> Batch:
         """Make a batch visible."""
@@ -70,7 +79,10 @@ class Committer:
             for topic, ends in plan.ends.items()
             for partition, end in enumerate(ends)
         }
-        self.publisher.publish(Publication(collected.outputs, collected.changelogs, positions, commit_record))
+        self.publisher.publish(
+            Publication(collected.outputs, collected.changelogs, positions, commit_record, self._kept)
+        )
+        self._kept = {}
         self.base = made[0]
         watch.lap("publish")
         return Batch(

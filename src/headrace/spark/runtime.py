@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headrace.config import StreamsConfig
-from headrace.log import LogConfig, TopicLog, open_log
+from headrace.log import TopicLog, log_config, open_log
 from headrace.record import TaskId
 from headrace.spark.commit import Plan
 from headrace.spark.globals import GlobalTables
@@ -163,14 +162,3 @@ class Runtime:
         if "log" in self.__dict__:
             self.log.close()
         self.restores.close()
-
-
-def log_config(config: StreamsConfig) -> LogConfig:
-    """How an application reaches its log."""
-    if config.bootstrap_servers is not None:
-        return LogConfig(
-            bootstrap_servers=config.bootstrap_servers,
-            kafka=config.kafka,
-            replication_factor=config.replication_factor,
-        )
-    return LogConfig(directory=str(config.log_path.resolve()))

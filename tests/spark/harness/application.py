@@ -9,9 +9,8 @@ from typing import Any, Self
 
 from headrace.app import Streams
 from headrace.config import StreamsConfig
-from headrace.log import TopicLog, open_log
+from headrace.log import TopicLog, log_config, open_log
 from headrace.spark.publish import Batch
-from headrace.spark.runtime import log_config
 from headrace.topology.topology import Topology
 from tests.spark.harness.records import Part, Rec, append, read_topic
 

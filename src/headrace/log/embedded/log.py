@@ -8,9 +8,16 @@ from pathlib import Path
 
 from headrace.errors import LogError
 from headrace.log.base import Chunk, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.commits import COMMIT
 from headrace.log.embedded import catalog, maintenance, reader, writer
 from headrace.log.embedded.environment import Environment, acquire, release
-from headrace.log.embedded.publisher import EmbeddedPublisher, read_positions
+from headrace.log.embedded.publisher import (
+    EmbeddedPublisher,
+    forget_positions,
+    read_commit,
+    read_kept,
+    read_positions,
+)
 
 
 def wall_clock() -> int:
@@ -114,6 +121,18 @@ class EmbeddedLog:
         """How far an application has read: the positions of its last publication."""
         with self._environment.read() as txn:
             return read_positions(txn, self._environment, application_id)
+
+    def forget_positions(self, application_id: str) -> None:
+        """Take away what `positions` tells, if it is there."""
+        with self._environment.write() as txn:
+            forget_positions(txn, self._environment, application_id)
+
+    def committed(self, application_id: str, name: str = COMMIT) -> bytes | None:
+        """What an application has committed last: its commit record, or what it keeps beside it under a name."""
+        with self._environment.read() as txn:
+            if name == COMMIT:
+                return read_commit(txn, self._environment, application_id)
+            return read_kept(txn, self._environment, application_id, name)
 
     def maintain(self) -> maintenance.Report:
         """Compact, expire and tidy up what is due; call it at a start and now and then.

@@ -40,6 +40,42 @@ def read_positions(txn: Any, environment: Environment, application_id: str) -> M
     return {TopicPartition(topic, partition): offset for topic, partition, offset in stored}
 
 
+def forget_positions(txn: Any, environment: Environment, application_id: str) -> None:
+    """Take the positions away; the epoch stays."""
+    if txn.get(application_id.encode(), db=environment.applications) is not None:
+        epoch = read_application(txn, environment, application_id).epoch
+        txn.put(application_id.encode(), msgspec.json.encode(Application(epoch)), db=environment.applications)
+
+
+def read_commit(txn: Any, environment: Environment, application_id: str) -> bytes | None:
+    """The newest commit record of an application; None before its first commit."""
+    name = commits_topic(application_id)
+    if txn.get(name.encode(), db=environment.topics) is None:
+        return None
+    topic = catalog.find(txn, environment, name)
+    state = catalog.state(txn, environment, topic, 0)
+    if state.end == 0:
+        return None
+    entry = txn.get(entry_key(topic.id, 0, state.end - 1), db=environment.entries)
+    if entry is None:
+        raise LogError(
+            f"topic `{name}` has been written to by something else, so the last commit of `{application_id}` is not "
+            "known: restore the log from a backup"
+        )
+    record: bytes = decode(state.end - 1, entry)[1].column("value")[0].as_py()
+    return record
+
+
+def read_kept(txn: Any, environment: Environment, application_id: str, name: str) -> bytes | None:
+    """What an application keeps beside its commit record."""
+    found: bytes | None = txn.get(_kept_key(application_id, name), db=environment.applications)
+    return found
+
+
+def _kept_key(application_id: str, name: str) -> bytes:
+    return f"{application_id}/{name}".encode()  # no application has a `/` in its name
+
+
 class EmbeddedPublisher:
     """Publishes in one LMDB transaction; the epoch is checked inside it."""
 
@@ -83,17 +119,7 @@ class EmbeddedPublisher:
     def last_commit(self) -> bytes | None:
         """The newest commit record; None before the first commit."""
         with self._environment.read() as txn:
-            state = catalog.state(txn, self._environment, self._topic, 0)
-            if state.end == 0:
-                return None
-            entry = txn.get(entry_key(self._topic.id, 0, state.end - 1), db=self._environment.entries)
-        if entry is None:
-            raise LogError(
-                f"topic `{self._topic.name}` has been written to by something else, so the last commit of "
-                f"`{self._application_id}` is not known: restore the log from a backup"
-            )
-        record: bytes = decode(state.end - 1, entry)[1].column("value")[0].as_py()
-        return record
+            return read_commit(txn, self._environment, self._application_id)
 
     def publish(self, publication: Publication) -> Mapping[TopicPartition, int]:
         """Outputs, changelogs, the commit record and the positions, in one transaction."""
@@ -107,6 +133,7 @@ class EmbeddedPublisher:
             writer.write(txn, self._environment, outputs)
             failpoint("publish.records")
             self._put_commit(txn, publication.commit(ends))
+            self._put_kept(txn, publication.kept)
             stored = [(place.topic, place.partition, at) for place, at in publication.positions.items()]
             application = Application(self._epoch, stored)
             txn.put(
@@ -137,6 +164,15 @@ class EmbeddedPublisher:
         txn.put(entry_key(self._topic.id, 0, state.end), entry, db=self._environment.entries)
         state.end += 1
         catalog.put_state(txn, self._environment, self._topic, 0, state)
+
+    def _put_kept(self, txn: Any, kept: Mapping[str, bytes | None]) -> None:
+        applications = self._environment.applications
+        for name, value in kept.items():
+            key = _kept_key(self._application_id, name)
+            if value is None:
+                txn.delete(key, db=applications)
+            else:
+                txn.put(key, value, db=applications)
 
     def close(self) -> None:
         """Let the application go: another process may start it at once."""

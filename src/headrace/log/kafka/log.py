@@ -10,7 +10,9 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Produc
 
 from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.commits import COMMIT, commits_topic
 from headrace.log.kafka import settings, topics
+from headrace.log.kafka.commits import newest
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
 from headrace.log.kafka.failures import translate
 from headrace.log.kafka.producing import plan, send
@@ -134,6 +136,18 @@ class KafkaLog:
         return {
             TopicPartition(place.topic, place.partition): place.offset for place in found.topic_partitions
         }
+
+    def forget_positions(self, application_id: str) -> None:
+        """Delete the consumer group of an application, if there is one."""
+        topics.delete_group(self._connection, application_id)
+
+    def committed(self, application_id: str, name: str = COMMIT) -> bytes | None:
+        """What an application has committed last: its commit record, or what it keeps beside it under a name."""
+        topic = commits_topic(application_id)
+        if topic not in self._connection.topics():
+            return None
+        found = newest(self._connection, topic, name.encode(), isolation="read_committed")
+        return None if found is None else found.value
 
     def close(self) -> None:
         """Nothing is lost: an append has been confirmed when it returns."""

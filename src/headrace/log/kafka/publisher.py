@@ -130,7 +130,7 @@ class KafkaPublisher:
         except BaseException:
             self._abort()
             raise
-        transaction.commit(self._producer, self._topic, record, headers)
+        transaction.commit(self._producer, self._topic, record, headers, publication.kept)
         failpoint("publish.committed")
         self._last = Found(-1, record, tuple(headers))
         return self._ends

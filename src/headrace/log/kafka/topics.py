@@ -93,6 +93,15 @@ def delete_records(connection: Connection, before: Mapping[TopicPartition, int])
         answer(connection, {place: future}, f"deleting records of topic `{place.topic}`")
 
 
+def delete_group(connection: Connection, group: str) -> None:
+    """Delete a consumer group with its offsets, if there is one."""
+    try:
+        answer(connection, connection.admin.delete_consumer_groups([group]), f"deleting group `{group}`")
+    except LogError as error:
+        if _code(error) != KafkaError.GROUP_ID_NOT_FOUND:
+            raise
+
+
 def _code(error: LogError) -> int | None:
     cause = error.__cause__
     return reason(cause).code() if isinstance(cause, KafkaException) else None

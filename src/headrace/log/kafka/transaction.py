@@ -85,9 +85,17 @@ def write(
     return {place: watch.ends[place] for place in written}
 
 
-def commit(producer: Any, topic: str, record: bytes, headers: list[tuple[str, bytes]]) -> None:
-    """Add the commit record, and commit."""
+def commit(
+    producer: Any,
+    topic: str,
+    record: bytes,
+    headers: list[tuple[str, bytes]],
+    kept: Mapping[str, bytes | None],
+) -> None:
+    """Add the commit record and what is kept beside it, and commit."""
     try:
+        for name, value in kept.items():
+            producer.produce(topic, value, name.encode(), 0)
         producer.produce(topic, record, COMMIT_KEY, 0, headers=headers)
     except BufferError as error:
         raise AbortNeededError(str(error)) from error

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InvalidArgumentError, UpgradeError
 from headrace.topology.upgrade.changes import Change, Comparison, Level
 from headrace.topology.upgrade.matching import match_stores
 from headrace.topology.upgrade.rules import rule_changes
-from headrace.topology.upgrade.saved import SavedTopology, load
+from headrace.topology.upgrade.saved import Data, SavedTopology, from_text, load
 from headrace.topology.upgrade.stores import store_changes
 from headrace.topology.upgrade.tasks import task_changes
 from headrace.topology.upgrade.topics import topic_changes
@@ -45,6 +45,15 @@ def compare(old: Comparable, new: Comparable) -> Comparison:
     before, now = _saved(old, "old"), _saved(new, "new")
     changes = sorted(_changes(before, now), key=lambda change: (-change.level, change.subject))
     return Comparison(tuple(changes))
+
+
+def compare_with_kept(kept: bytes, new: Data) -> Comparison:
+    """The same for the topology that an application's log has kept, and that of a program as data."""
+    try:
+        old = from_text(kept.decode(), "the topology that is kept in the log")
+    except InvalidArgumentError as error:
+        raise UpgradeError(error.message) from error
+    return compare(old, SavedTopology(new))
 
 
 def _saved(given: Comparable, which: str) -> SavedTopology:

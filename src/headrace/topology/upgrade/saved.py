@@ -100,16 +100,29 @@ class SavedTopology:
 def load(path: str | Path) -> SavedTopology:
     """Read what `Topology.save` has written; the program that built it need not be there."""
     try:
-        data = json.loads(Path(path).read_text())
+        text = Path(path).read_text()
     except (OSError, ValueError) as error:
-        raise InvalidArgumentError(
-            f"`{path}` cannot be read as a saved topology: {error}; write one with `topology.save(path)`"
-        ) from error
+        raise _unreadable(f"`{path}`", error) from error
+    return from_text(text, f"`{path}`")
+
+
+def from_text(text: str, where: str) -> SavedTopology:
+    """A saved topology from its text; `where` names it in messages."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise _unreadable(where, error) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InvalidArgumentError(f"`{path}` is not a saved topology: write one with `topology.save(path)`")
+        raise InvalidArgumentError(f"{where} is not a saved topology: write one with `topology.save(path)`")
     if not isinstance(data.get("version"), int) or data["version"] > VERSION:
         raise InvalidArgumentError(
-            f"`{path}` has version {data.get('version')!r} of the format, and this Headrace reads up to {VERSION}: "
+            f"{where} has version {data.get('version')!r} of the format, and this Headrace reads up to {VERSION}: "
             "use the one that wrote it, or a newer one"
         )
     return SavedTopology(data)
+
+
+def _unreadable(where: str, error: Exception) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{where} cannot be read as a saved topology: {error}; write one with `topology.save(path)`"
+    )
