@@ -57,3 +57,31 @@ def _has_records(log: TopicLog, topic: str, partitions: int) -> bool:
     first, last = log.earliest(places), log.latest(places)
     ranges = {place: (first[place], last[place]) for place in places if first[place] < last[place]}
     return bool(ranges) and any(len(chunk) for chunk in log.read(ranges))
+
+
+_NEAR_END = 200
+
+
+def read_commit(log: TopicLog, application_id: str) -> bytes | None:
+    """The newest commit record, read without becoming the application's writer; None before the first commit.
+
+    Who is the writer asks its publisher instead: here a commit that is being made right now may be missed.
+    """
+    place = TopicPartition(commits_topic(application_id), 0)
+    if place.topic not in log.topics():
+        return None
+    while True:
+        first, end = log.earliest([place])[place], log.latest([place])[place]
+        high, span = end, _NEAR_END
+        while high > first:
+            low = max(first, high - span)
+            found: bytes | None = None
+            for chunk in log.read({place: (low, high)}):
+                for key, value in zip(chunk.keys, chunk.values, strict=True):
+                    if key == COMMIT_KEY:
+                        found = value
+            if found is not None:
+                return found
+            high, span = low, span * 10
+        if log.latest([place])[place] == end:
+            return None

@@ -80,6 +80,8 @@ class Environment:
             try:
                 env = _lmdb_open(self.path, map_size)
             except _NOT_OURS as error:
+                if reading:
+                    raise
                 self.lost = f"LMDB cannot read it ({error})"
                 self._wipe()
                 env = _lmdb_open(self.path, map_size)
