@@ -49,9 +49,10 @@ MAY_IMPORT = {
     "spark": TASK | {"log"},
     "restore": TASK | {"log", "spark"},
     "app": TASK | {"log", "spark", "restore", "dsl"},
+    "admin": TASK | {"log", "spark", "app", "dsl"},
     "query": TASK | {"log", "spark", "app"},
     "dashboard": TASK | {"log", "spark", "app", "query"},
-    "cli": TASK | {"log", "spark", "restore", "app", "query", "dashboard", "dsl"},
+    "cli": TASK | {"log", "spark", "restore", "app", "admin", "query", "dashboard", "dsl"},
 } | dict.fromkeys(LEAVES, LEAVES)
 
 ONLY_IN = {

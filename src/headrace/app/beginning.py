@@ -26,6 +26,7 @@ def base_commit(
     """The commit to build on; a new incarnation when there is none. Internal topics that are missing are made."""
     wanted = internal_topics(layout, config)
     base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
+    _refuse_pending(layout.application_id, base)
     _refuse_other_counts(layout.application_id, layout.topics, base.positions)
     _refuse_other_counts(layout.application_id, {name: n for name, (n, _) in wanted.items()}, base.ends)
     # A changelog that the commit does not know belongs to a store that is new.
@@ -42,6 +43,14 @@ def base_commit(
         positions={**first_positions(log, topology, layout, base.positions, config), **base.positions},
         ends={**unknown, **base.ends},
     )
+
+
+def _refuse_pending(application_id: str, base: CommitRecord) -> None:
+    if base.pending is not None:
+        raise StartError(
+            f"`headrace {base.pending.kind}` of application `{application_id}` was begun and has not come to its end: "
+            "run it again"
+        )
 
 
 def _refuse_other_counts(

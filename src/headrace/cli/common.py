@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,6 +26,21 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kafka", action="append", default=[], metavar="NAME=VALUE", help="a setting for Kafka's clients"
     )
+
+
+def add_confirmation(parser: argparse.ArgumentParser) -> None:
+    """`--dry-run` and `--yes`."""
+    parser.add_argument("--dry-run", action="store_true", help="only tell what would be done")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def is_confirmed(args: argparse.Namespace, question: str) -> bool:
+    """Ask, unless `--yes` was given; without a terminal nobody can answer."""
+    if args.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError(f"{question} there is no terminal to ask on: say `--yes`, or look with `--dry-run`")
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def pairs(items: Sequence[str], option: str) -> dict[str, str]:

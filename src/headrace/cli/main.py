@@ -15,6 +15,7 @@ COMMANDS = {
     "describe": "show a topology as text, as data or as a picture",
     "check": "compare a topology with a saved one before an upgrade",
     "drill": "rebuild all stores from the changelogs as a rehearsal",
+    "reset": "start a stopped application afresh",
     "topics": "list, create, describe, alter and delete topics",
     "produce": "write records from standard input to a topic",
     "consume": "print the records of a topic",

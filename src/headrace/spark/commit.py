@@ -18,6 +18,15 @@ class TaskCommit(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: str
 
 
+class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something that was begun with a stopped application, and has to be ended before it can start."""
+
+    kind: str
+    """The command."""
+    topics: list[str] = []
+    """Internal topics that are in its hands."""
+
+
 class CommitRecord(msgspec.Struct, frozen=True):
     """What one transaction of the log says about itself. The newest one is the truth about an application."""
 
@@ -36,6 +45,7 @@ class CommitRecord(msgspec.Struct, frozen=True):
     due: int | None = None
     """When the next wall-clock punctuator is due."""
     version: int = VERSION
+    pending: Pending | None = None
 
 
 class Plan(msgspec.Struct, frozen=True):

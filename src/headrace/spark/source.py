@@ -20,7 +20,7 @@ from headrace.spark.planner import Planner
 from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
 from headrace.spark.rows import SPARK_SCHEMA, to_batch
-from headrace.spark.runtime import runtime_of
+from headrace.spark.runtime import Runtime, runtime_of
 
 NAME = "headrace"
 SMALL = 5_000
@@ -129,19 +129,23 @@ class HeadraceReader(DataSourceStreamReader):
 
     def _open(self) -> tuple[Planner, ProgressFile]:
         if self._planner is None:
-            runtime = runtime_of(self.application)
-            config = runtime.config
-            self._planner = Planner(
-                runtime.log,
-                runtime.layout.topics,
-                runtime.layout.global_partitions,
-                config.max_batch_records,
-                config.max_batch_bytes,
-                config.commit_interval // timedelta(milliseconds=1),
-                frozenset(map(runtime.layout.internal_name, runtime.layout.looped)),
-                meeting_partitions(runtime.layout, config),
-                EventTimes(runtime.log, extracted_times(runtime.layout, config)),
-                config.max_task_idle // timedelta(milliseconds=1),
-            )
+            self._planner = planner_of(runtime_of(self.application))
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
+
+
+def planner_of(runtime: Runtime) -> Planner:
+    """What plans the batches of an application."""
+    config = runtime.config
+    return Planner(
+        runtime.log,
+        runtime.layout.topics,
+        runtime.layout.global_partitions,
+        config.max_batch_records,
+        config.max_batch_bytes,
+        config.commit_interval // timedelta(milliseconds=1),
+        frozenset(map(runtime.layout.internal_name, runtime.layout.looped)),
+        meeting_partitions(runtime.layout, config),
+        EventTimes(runtime.log, extracted_times(runtime.layout, config)),
+        config.max_task_idle // timedelta(milliseconds=1),
+    )

@@ -38,7 +38,7 @@ class Application:
         self.config = StreamsConfig(application_id=application_id, data_dir=str(folder), **self.settings)
         self.log: TopicLog = open_log(log_config(self.config))
         existing = self.log.topics()
-        for topic in _named_topics(topology):
+        for topic in named_topics(topology):
             if topic not in existing:
                 self.log.create_topic(topic, (topics or {}).get(topic, partitions))
         for topic, count in (topics or {}).items():
@@ -107,7 +107,8 @@ def recoveries(batch: Batch) -> set[str]:
     return {report.recovery for report in batch.reports if "prepare" in report.seconds}
 
 
-def _named_topics(topology: Topology) -> list[str]:
+def named_topics(topology: Topology) -> list[str]:
+    """The topics that it reads and writes under names of their own."""
     subs = topology.sub_topologies()
     sources = [topic for sub in subs for s in sub.sources if not s.repartition for topic in s.topics]
     sources += [topic for node in topology.global_stores for topic in node.source.topics]

@@ -1,0 +1,63 @@
+"""An application that does not run: its log, and its last commit, held so that nobody starts it meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from headrace.config import StreamsConfig
+from headrace.errors import AlreadyRunningError, StartError
+from headrace.log import log_config, open_log
+from headrace.log.base import Publisher, TopicLog
+from headrace.spark.commit import CommitRecord, decode
+from headrace.topology.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What a command needs of a stopped application."""
+
+    topology: Topology
+    config: StreamsConfig
+    log: TopicLog
+    commit: CommitRecord | None
+    """The last one; None if it has never committed anything."""
+    held: Publisher | None
+    """The right to write for it; None where it is only looked at."""
+
+    @property
+    def publisher(self) -> Publisher:
+        """The right to write for it."""
+        assert self.held is not None, "it was opened to be looked at"
+        return self.held
+
+
+@contextmanager
+def stopped(topology: Topology, config: StreamsConfig, *, only_look: bool = False) -> Iterator[Stopped]:
+    """Open an application's log, and hold the application. To only look at it, it may run."""
+    if config.bootstrap_servers is None and not config.log_path.is_dir():
+        raise StartError(
+            f"there is no log in `{config.log_path}`, so application `{config.application_id}` has never run there: "
+            "give its directory with `--data-dir`, or Kafka's brokers with `--bootstrap-servers`"
+        )
+    log = open_log(log_config(config))
+    try:
+        publisher = None if only_look else _hold(log, config.application_id)
+        try:
+            record = log.committed(config.application_id)
+            commit = None if record is None else decode(record, CommitRecord)
+            yield Stopped(topology, config, log, commit, publisher)
+        finally:
+            if publisher is not None:
+                publisher.close()
+    finally:
+        log.close()
+
+
+def _hold(log: TopicLog, application_id: str) -> Publisher:
+    try:
+        return log.publisher(application_id)
+    except AlreadyRunningError as error:
+        who = error.message.partition("; ")[0]
+        raise AlreadyRunningError(f"{who}; stop it first") from error
