@@ -98,6 +98,8 @@ def check_topic_names(topology: Topology, config: StreamsConfig) -> None:
     """A topic of the user's must not be one that the application makes for itself."""
     names = [f"{store}-changelog" for store, spec in topology.stores.items() if spec.changelog_topic is None]
     names += [topic.name for topic in topology.repartition_topics]
+    # On Spark: what tasks remember, and what has been committed.
+    names += [*(f"task-{sub.id}-changelog" for sub in topology.sub_topologies()), "commits"]
     internal = {f"{config.application_id}-{name}" for name in names}
     for node in topology.nodes.values():
         if isinstance(node, ProcessorNode) or node.repartition:
@@ -107,6 +109,12 @@ def check_topic_names(topology: Topology, config: StreamsConfig) -> None:
                 raise TopicConflictError(
                     f"the topic `{topic}` is an internal one of application `{config.application_id}`: nobody else "
                     "may use it: choose another topic, or another `application_id`",
+                    node=node.name,
+                    origin=node.origin,
+                )
+            if topic is not None and topic.startswith("__") and isinstance(node, SinkNode):
+                raise TopicConflictError(
+                    f"the topic `{topic}` is one of Kafka's own, as its name begins with `__`: choose another",
                     node=node.name,
                     origin=node.origin,
                 )

@@ -52,7 +52,10 @@ def test_a_missing_topic_is_named_with_one_that_is_meant(
         said = failure(processes, "--bootstrap-servers", broker.bootstrap_servers)
     finally:
         log.delete_topic("inn")
-    assert "topic `in` does not exist; did you mean `inn`?" in said
+    assert "4 topics do not exist: `in` (did you mean `inn`?; at " in said
+    assert (
+        f"`headrace topics create in --partitions 4 --bootstrap-servers {broker.bootstrap_servers}`" in said
+    )
     assert "`create_topics=True`" in said
     assert "KSTREAM-SOURCE-0000000000" in said
     assert "counting_app.py:" in said

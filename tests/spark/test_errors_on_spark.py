@@ -135,6 +135,7 @@ def test_a_poison_record_can_be_set_aside(application: Make) -> None:
 def test_a_missing_topic_is_named_before_anything_starts(tmp_path: Path) -> None:
     with EmbeddedLog(tmp_path / "log") as log:
         log.create_topic("inn")
+        log.create_topic("out")
     streams = Streams(head(), application_id="app", data_dir=str(tmp_path), create_topics=False)
     with pytest.raises(
         MissingTopicError, match=r"`in` does not exist; did you mean `inn`\?.*topics create in"

@@ -204,7 +204,17 @@ def test_missing_topics_are_named_with_their_source() -> None:
     builder = StreamsBuilder()
     text(builder, "here").to("out")
     text(builder, "gone").to("out2")
-    assert [topic for topic, _ in missing_topics(builder.build(), {"here": 1})] == ["gone"]
+    found = missing_topics(builder.build(), {"here": 1, "out2": 1})
+    assert [(topic, node.name) for topic, node in found] == [
+        ("gone", "KSTREAM-SOURCE-0000000002"),
+        ("out", "KSTREAM-SINK-0000000001"),
+    ]
+
+
+def test_a_pattern_does_not_match_what_the_application_made_for_itself() -> None:
+    topics = dict.fromkeys(["in", "app-in", "app-s-changelog", "app-x-repartition", "app-commits", "__x"], 1)
+    layout = laid_out(lambda b: b.stream(re.compile(".*"), value=str).to("out"), **topics)
+    assert set(layout.topics) == {"in", "app-in"}
 
 
 def test_changelogs_are_named_as_kafka_streams_names_them() -> None:

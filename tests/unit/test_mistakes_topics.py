@@ -8,7 +8,7 @@ import pytest
 from mistake_topologies import run, words
 from mistakes import Mistake, collector
 
-from headrace import StreamsBuilder, key_value_store
+from headrace import StreamsBuilder, field_timestamp, key_value_store, wallclock_timestamp
 from headrace.errors import CopartitionError, GlobalTopicError, InvalidArgumentError, TopicConflictError
 from headrace.spark.layout import lay_out
 
@@ -40,6 +40,79 @@ def a_pattern_over_a_topic_that_is_read() -> None:
     builder.stream(re.compile("in.*"), value=str)  # before
     builder.stream("input", value=str)  # here
     builder.build()
+
+
+@mistake(
+    TopicConflictError,
+    "the topic `in` is read with `value` as string at {before} and as long here: say the same in both, and change it "
+    "behind with `map_values` or `map`",
+    node="KSTREAM-SOURCE-0000000001",
+)
+def one_topic_read_as_two_types() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str)  # before
+    builder.stream("in", value=int)  # here
+    builder.build()
+
+
+@mistake(
+    TopicConflictError,
+    "the topic `in` is read with another `timestamp_extractor` at {before}: name one in one of them",
+    node="KSTREAM-SOURCE-0000000001",
+)
+def one_topic_read_at_two_times() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str, timestamp_extractor=wallclock_timestamp)  # before
+    builder.stream("in", value=str, timestamp_extractor=field_timestamp("at"))  # here
+    builder.build()
+
+
+@mistake(
+    InvalidArgumentError,
+    "the topic `in` is read with `offset_reset='earliest'` at {before} and with 'latest' here: say the same in both",
+    node="KSTREAM-SOURCE-0000000001",
+)
+def one_topic_read_from_two_beginnings() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str, offset_reset="earliest")  # before
+    builder.stream("in", value=str, offset_reset="latest")  # here
+    builder.build()
+
+
+@mistake(
+    TopicConflictError,
+    "the topic `input`, which the pattern matches, is already read by `KSTREAM-SOURCE-0000000000`, made at {before}: "
+    "let each topic match one pattern only, and use that stream again",
+    node="KSTREAM-SOURCE-0000000001",
+)
+def a_topic_of_two_patterns() -> None:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("in.*"), value=str)  # before
+    builder.stream(re.compile(".*put"), value=str)  # here
+    lay_out(builder.build(), "app", {"input": 2, "output": 2})
+
+
+@mistake(
+    TopicConflictError,
+    "the topic `topology-test-driver-commits` is an internal one of application `topology-test-driver`: nobody else "
+    "may use it: choose another topic, or another `application_id`",
+    node="KSTREAM-SINK-0000000001",
+)
+def a_sink_into_the_commits() -> None:
+    builder = StreamsBuilder()
+    words(builder).to("topology-test-driver-commits")  # here
+    run(builder)
+
+
+@mistake(
+    TopicConflictError,
+    "the topic `__consumer_offsets` is one of Kafka's own, as its name begins with `__`: choose another",
+    node="KSTREAM-SINK-0000000001",
+)
+def a_sink_into_a_topic_of_kafkas() -> None:
+    builder = StreamsBuilder()
+    words(builder).to("__consumer_offsets")  # here
+    run(builder)
 
 
 @mistake(

@@ -16,7 +16,9 @@ from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
 from headrace.offset_reset import OffsetReset
 from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import Layout, source_topics
+from headrace.spark.layout import HEAD, Layout, source_topics
+from headrace.spark.watching import shorter
+from headrace.topology.nodes import SourceNode
 from headrace.topology.topology import Topology
 
 
@@ -27,8 +29,10 @@ def base_commit(
     wanted = internal_topics(layout, config)
     base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
     _refuse_pending(layout.application_id, base)
-    _refuse_other_counts(layout.application_id, layout.topics, base.positions)
-    _refuse_other_counts(layout.application_id, {name: n for name, (n, _) in wanted.items()}, base.ends)
+    base = _with_new_partitions(log, layout, base)
+    _refuse_other_counts(layout, layout.topics, base.positions)
+    _refuse_other_counts(layout, {name: n for name, (n, _) in wanted.items()}, base.ends)
+    _refuse_shorter_topics(log, layout, base)
     # A changelog that the commit does not know belongs to a store that is new.
     known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
     check_changelogs(log, layout.application_id, known, record)
@@ -53,25 +57,64 @@ def _refuse_pending(application_id: str, base: CommitRecord) -> None:
         )
 
 
+def _with_new_partitions(log: TopicLog, layout: Layout, base: CommitRecord) -> CommitRecord:
+    """Where nothing is kept, a topic may grow: what is new is read from its beginning."""
+    if layout.stages > HEAD:
+        return base
+    positions = dict(base.positions)
+    for topic, count in layout.topics.items():
+        known = positions.get(topic, [])
+        new = [TopicPartition(topic, number) for number in range(len(known), count)]
+        if known and new:
+            earliest = log.earliest(new)
+            positions[topic] = [*known, *(earliest[tp] for tp in new)]
+    return msgspec.structs.replace(base, positions=positions)
+
+
 def _refuse_other_counts(
-    application_id: str, counts: Mapping[str, int], committed: Mapping[str, Sequence[int]]
+    layout: Layout, counts: Mapping[str, int], committed: Mapping[str, Sequence[int]]
 ) -> None:
     """Keys would move to other tasks than those that have their state."""
     for topic, count in counts.items():
         before = len(committed.get(topic, ())) or count
         if before != count:
+            source = _source_of(layout, topic)
             raise StartError(
                 f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
-                f"`{application_id}`: keys would lose their state; go back to {before}, or start afresh with "
-                "`headrace reset` or under another `application_id`"
+                f"`{layout.application_id}`: keys would lose their state; go back to {before}, or start afresh with "
+                "`headrace reset` or under another `application_id`",
+                node=None if source is None else source.name,
+                origin=None if source is None else source.origin,
             )
+
+
+def _refuse_shorter_topics(log: TopicLog, layout: Layout, base: CommitRecord) -> None:
+    """A topic that ends before the place to go on from is not the one that was read: its records would be skipped."""
+    places = {
+        TopicPartition(topic, number): position
+        for topic, positions in base.positions.items()
+        # Of what the application itself writes, Kafka may need a moment to tell the end.
+        if topic in layout.topics and topic not in base.ends
+        for number, position in enumerate(positions)
+    }
+    for tp, end in log.latest(places).items():
+        if end < places[tp]:
+            raise shorter(tp, places[tp], end, _source_of(layout, tp.topic))
+
+
+def _source_of(layout: Layout, topic: str) -> SourceNode | None:
+    """The node that reads a topic of the user's."""
+    for source in (s for placement in layout.placements for s in placement.sub.sources):
+        if topic in source.topics or (source.pattern is not None and source.pattern.fullmatch(topic)):
+            return source
+    return None
 
 
 def first_positions(
     log: TopicLog, topology: Topology, layout: Layout, known: Iterable[str], config: StreamsConfig
 ) -> dict[str, list[int]]:
     """Where to begin in topics that were never read: as their source says, or else the configuration."""
-    topics = source_topics(topology, layout.topics)
+    topics = source_topics(topology, layout.topics, layout.application_id)
     said: dict[str, OffsetReset] = {
         topic: config.auto_offset_reset if source.offset_reset is None else source.offset_reset
         for sub in topology.sub_topologies()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from headrace.config import StreamsConfig
@@ -12,6 +12,7 @@ from headrace.log.base import TopicLog
 from headrace.spark.changelogs import memory_store
 from headrace.spark.layout import HEAD, Layout, missing_topics
 from headrace.state.key_schema import MAX_TIME
+from headrace.topology.nodes import SinkNode, SourceNode
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
@@ -24,25 +25,45 @@ def prepare_topics(log: TopicLog, topology: Topology, config: StreamsConfig) -> 
     create = config.bootstrap_servers is None if config.create_topics is None else config.create_topics
     missing = missing_topics(topology, available)
     if missing and not create:
-        topic, source = missing[0]
-        near = difflib.get_close_matches(topic, available, n=1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
-        raise MissingTopicError(
-            f"topic `{topic}` does not exist{hint}; create it with "
-            f"`headrace topics create {topic} --partitions 4` or set `create_topics=True`",
-            node=source.name,
-            origin=source.origin,
-        )
+        raise _do_not_exist(missing, available, config)
     wanted = [topic for topic, _ in missing]
-    if create:
-        sinks = [s for sub in topology.sub_topologies() for s in sub.sinks if not s.repartition]
-        wanted += [s.topic for s in sinks if s.topic is not None and s.topic not in available]
     if config.dead_letter_topic is not None and config.dead_letter_topic not in available:
         wanted.append(config.dead_letter_topic)
     for topic in dict.fromkeys(wanted):
         log.create_topic(topic, config.default_partitions)
         available[topic] = config.default_partitions
     return available
+
+
+def _do_not_exist(
+    missing: Sequence[tuple[str, SourceNode | SinkNode]], available: Mapping[str, int], config: StreamsConfig
+) -> MissingTopicError:
+    """All of them at once, what they may have been meant to be, and how to make them."""
+
+    def hint(topic: str) -> str:
+        near = difflib.get_close_matches(topic, available, n=1)
+        return f"did you mean `{near[0]}`?" if near else ""
+
+    where = ""
+    if config.bootstrap_servers is not None:
+        where = f" --bootstrap-servers {config.bootstrap_servers}"
+    elif config.data_dir != StreamsConfig(application_id="any").data_dir:
+        where = f" --data-dir {config.data_dir}"
+    commands = [
+        f"`headrace topics create {topic} --partitions {config.default_partitions}{where}`"
+        for topic, _ in missing
+    ]
+    first, node = missing[0]
+    if len(missing) == 1:
+        said = f"topic `{first}` does not exist{'; ' if hint(first) else ''}{hint(first)}; create it with {commands[0]}"
+    else:
+        each = [
+            f"`{topic}` ({'; '.join(filter(None, (hint(topic), f'at {n.origin}')))})" for topic, n in missing
+        ]
+        said = (
+            f"{len(missing)} topics do not exist: {', '.join(each)}; create them with {', '.join(commands)}"
+        )
+    return MissingTopicError(f"{said}, or set `create_topics=True`", node=node.name, origin=node.origin)
 
 
 def internal_topics(layout: Layout, config: StreamsConfig) -> dict[str, tuple[int, dict[str, str]]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from headrace.errors import OffsetOutOfRangeError, StartError
 from headrace.log.base import TopicLog, TopicPartition
+from headrace.topology.nodes import SourceNode
 
 LOOK_EVERY_MS = 30_000
 """How often the number of partitions is asked for."""
@@ -49,12 +50,16 @@ class Watch:
                 )
 
 
-def shorter(tp: TopicPartition, position: int, end: int) -> OffsetOutOfRangeError:
+def shorter(
+    tp: TopicPartition, position: int, end: int, source: SourceNode | None = None
+) -> OffsetOutOfRangeError:
     """For a partition that ends before the place where reading is to go on."""
     return OffsetOutOfRangeError(
         f"topic `{tp.topic}`, partition {tp.partition}: the next record to read is offset {position}, but the topic "
         f"ends at {end}: it was deleted and made anew, or has lost records; start afresh with `headrace reset`, or "
-        "under another `application_id`"
+        "under another `application_id`",
+        node=None if source is None else source.name,
+        origin=None if source is None else source.origin,
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headrace.dsl.graph import Graph, LogicalNode, StreamSource
 from headrace.errors import InvalidArgumentError, TopicConflictError
+from headrace.serdes.described import describe_serde, serde_text
 
 
 def merge_sources(graph: Graph) -> Graph:
@@ -13,6 +14,7 @@ def merge_sources(graph: Graph) -> Graph:
     first: dict[str, StreamSource] = {}
     replaced: dict[int, int] = {}
     renamed: dict[str, str] = {}
+    told: dict[int, StreamSource] = {}
     for node in sorted(graph.nodes.values(), key=lambda node: node.id):
         if not isinstance(node, StreamSource):
             continue
@@ -23,9 +25,11 @@ def merge_sources(graph: Graph) -> Graph:
                 _check_same(main, node, topic)
                 replaced[node.id] = main.id
                 renamed[node.name] = main.name
+                told[main.id] = _with_what_is_said(told.get(main.id, main), node, topic)
 
     def change(node: LogicalNode) -> LogicalNode:
         sources = frozenset(renamed.get(source, source) for source in node.joined_sources)
+        node = told.get(node.id, node)
         return replace(node, parents=_without(node.parents, replaced), joined_sources=sources)
 
     nodes = {number: change(node) for number, node in graph.nodes.items() if number not in replaced}
@@ -54,3 +58,28 @@ def _check_same(main: StreamSource, other: StreamSource, topic: str) -> None:
             node=other.name,
             origin=other.origin,
         )
+
+
+def _with_what_is_said(main: StreamSource, other: StreamSource, topic: str) -> StreamSource:
+    """A topic is read once, so only one of them can say how: what one leaves open, the other may say."""
+    for part in ("key", "value"):
+        here, there = getattr(main, part), getattr(other, part)
+        if here is None:
+            main = replace(main, **{part: there})
+        elif there is not None and describe_serde(here) != describe_serde(there):
+            raise TopicConflictError(
+                f"the topic `{topic}` is read with `{part}` as {serde_text(describe_serde(here))} at {main.origin} and "
+                f"as {serde_text(describe_serde(there))} here: say the same in both, and change it behind with "
+                "`map_values` or `map`",
+                node=other.name,
+                origin=other.origin,
+            )
+    if main.timestamp_extractor is None:
+        return replace(main, timestamp_extractor=other.timestamp_extractor)
+    if other.timestamp_extractor not in (None, main.timestamp_extractor):
+        raise TopicConflictError(
+            f"the topic `{topic}` is read with another `timestamp_extractor` at {main.origin}: name one in one of them",
+            node=other.name,
+            origin=other.origin,
+        )
+    return main
