@@ -29,6 +29,7 @@ from headrace.errors import (
     InvalidArgumentError,
     LogError,
     MissingSerdeError,
+    ProcessingError,
     StoreError,
     UnknownNodeError,
 )
@@ -337,3 +338,30 @@ def test_a_driver_needs_neither_spark_nor_kafka_nor_arrow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_topology_that_feeds_itself_for_ever_is_told_so() -> None:
+    """Kafka Streams' own driver goes round until its memory is full."""
+    builder = StreamsBuilder()
+    builder.stream("round", value=int).map_values(lambda n: n + 1, value=int).to("round")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.max_loops = 500
+        with pytest.raises(
+            ProcessingError, match=r"one record has led to 501 others in the topic `round`"
+        ) as e:
+            driver.input("round").pipe("a", 1)
+        assert e.value.node == "KSTREAM-SINK-0000000002"
+        assert e.value.origin is not None
+        assert e.value.origin.file == __file__
+
+
+def test_a_loop_with_a_way_out_ends() -> None:
+    builder = StreamsBuilder()
+    numbers = builder.stream("round", value=int)
+    numbers.filter(lambda _, n: n < 300).map_values(lambda n: n + 1, value=int).to("round")
+    numbers.filter(lambda _, n: n == 300).to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.max_loops = 301
+        driver.input("round").pipe("a", 1)
+        driver.input("round").pipe("b", 1)
+        assert driver.output("out").read_key_values() == [("a", 300), ("b", 300)]

@@ -88,7 +88,7 @@ def plan_reset(
     beginning = beginning or Beginning()
     topology, config, existing = app.topology, app.config, app.log.topics()
     written = set(_sinks(topology))
-    read = [topic for topic in _sources(topology, existing) if topic in existing]
+    read = [topic for topic in _sources(topology, existing, config.application_id) if topic in existing]
     for topic in only or ():
         if topic not in read or topic in written:
             raise ConfigError(
@@ -147,9 +147,11 @@ def _publish(app: Stopped, record: CommitRecord) -> None:
     app.publisher.publish(Publication([], [], positions, lambda ends: data, {TOPOLOGY: None}))
 
 
-def _sources(topology: Topology, existing: Mapping[str, int]) -> list[str]:
+def _sources(topology: Topology, existing: Mapping[str, int], application_id: str) -> list[str]:
     """The topics of the user's that it reads, patterns matched; not those of global tables, which have no positions."""
-    found = [topic for topics in source_topics(topology, existing).values() for topic in topics]
+    found = [
+        topic for topics in source_topics(topology, existing, application_id).values() for topic in topics
+    ]
     return sorted(dict.fromkeys(found))
 
 

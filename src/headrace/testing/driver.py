@@ -12,7 +12,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
-from headrace.errors import ClosedStoreError
+from headrace.errors import ClosedStoreError, ProcessingError
 from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
@@ -66,6 +66,9 @@ class TopologyTestDriver(StoreGetters, TopicGetters):
     """
 
     __test__ = False  # pytest, this is not a test
+    max_loops = 100_000
+    """How many records one record may lead to in topics that the topology both writes and reads, before that is taken
+    for a loop without an end."""
     _task_id = TaskId(0, 0)
 
     def __init__(
@@ -111,6 +114,8 @@ class TopologyTestDriver(StoreGetters, TopicGetters):
         self._main = self._make_main()
         self._memory: bytes | None = None
         self._holding = False
+        self._looped: Counter[str] = Counter()
+        self._sinks = {n.topic: n for n in topology.nodes.values() if isinstance(n, SinkNode)}
         self._complete()
 
     # records --------------------------------------------------------------------------------------------------------
@@ -294,17 +299,33 @@ class TopologyTestDriver(StoreGetters, TopicGetters):
     def _work(self) -> None:
         """Until nothing is left: take the record with the lowest head timestamp, and feed back what it gives."""
         take, task, capture = self._queues.take, self._main, self._capture
+        looped, most = self._looped, self.max_loops
+        looped.clear()
         try:
             while (taken := take()) is not None:
                 self._run(task, *taken)
                 if task.holds_back and not self._holding:
                     task.flush()
                 capture()
+                if looped and max(looped.values()) > most:
+                    raise self._endless()
         except BaseException:
             capture()
             raise
         if self._disk is not None:
             self._disk.step()
+
+    def _endless(self) -> ProcessingError:
+        """What goes round is dropped, so that the driver can be used again."""
+        ((topic, count),) = self._looped.most_common(1)
+        self._queues = RecordQueues()
+        sink = self._sinks.get(topic)
+        return ProcessingError(
+            f"one record has led to {count:,} others in the topic `{topic}`, which this topology both writes and reads: "
+            "if it is to end, let some records out of the loop with `filter`, or set `driver.max_loops` higher",
+            node=None if sink is None else sink.name,
+            origin=None if sink is None else sink.origin,
+        )
 
     def _is_closed(self) -> ClosedStoreError:
         return ClosedStoreError(
@@ -324,9 +345,12 @@ class TopologyTestDriver(StoreGetters, TopicGetters):
             if queue is None:
                 queue = self._produced[name] = deque(maxlen=KEPT if repartition else None)
             queue.extend(records)
-            if repartition or self._serdes.source(topic) is not None:
+            looping = not repartition and self._serdes.source(topic) is not None
+            if repartition or looping:
                 for record in records:
                     self._feed(topic, record)
+            if looping:
+                self._looped[topic] += len(records)
 
 
 def _loops(topology: Topology) -> int:
