@@ -321,7 +321,7 @@ class TopologyTestDriver(StoreGetters, TopicGetters):
         self._queues = RecordQueues()
         sink = self._sinks.get(topic)
         return ProcessingError(
-            f"one record has led to {count:,} others in the topic `{topic}`, which this topology both writes and reads: "
+            f"one record has led to {count:,} others in the topic `{topic}`, which the topology both writes and reads: "
             "if it is to end, let some records out of the loop with `filter`, or set `driver.max_loops` higher",
             node=None if sink is None else sink.name,
             origin=None if sink is None else sink.origin,
