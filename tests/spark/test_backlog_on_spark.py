@@ -33,8 +33,11 @@ def test_nothing_is_late_in_a_backlog_a_thousand_times_longer(
         "quiet": records(range(0, 20_000, 1000), log_time=2 * 10**6 if extracted else None),
     }
     append(app.log, inputs)
-    app.start()
+    streams = app.start()
     app.catch_up()
+    told = str(streams.explain())
+    assert "2 stages behind the reader, 8 tasks" in told
+    assert "is read in the order of time over busy, quiet" in told
     assert len(app.batches) >= 6
     both = [(topic, record) for topic in inputs for record in inputs[topic]]
     with TopologyTestDriver(topology) as driver:

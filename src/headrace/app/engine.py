@@ -41,6 +41,8 @@ class Engine:
         self.readers: StoreReaders | None = None
         self.reached: dict[str, list[int]] = {}
         """How far each topic has been read, as of the commit that the stores show."""
+        self.slots: int | None = None
+        """How many Spark tasks a stage has."""
         self.sent_to_itself = False
         """Whether the last batch has written something that the application itself has to read."""
         self._verbose = verbose
@@ -99,6 +101,7 @@ class Engine:
             self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
         channel = self.restores.open(driver_host(self._spark))
         shipment = ship(self.topology, config, opened, base, self._spark, channel)
+        self.slots = shipment.slots
         self.readers = StoreReaders(self.topology, opened.layout, config)
         self._purger = Purger(opened.log, opened.layout)
         committer = Committer(opened.publisher, base, opened.layout, opened.kept)

@@ -18,6 +18,8 @@ from headrace.app.watching import Watcher
 from headrace.config import StreamsConfig, config_of
 from headrace.errors import StartError, StoreError
 from headrace.log.base import TopicPartition
+from headrace.spark.explain import Explanation, explain
+from headrace.spark.explain.available import topics_that_are_there
 from headrace.spark.ship import IN_WORKER
 from headrace.topology.topology import Topology
 
@@ -151,6 +153,17 @@ class Streams:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def explain(self) -> Explanation:
+        """How the topology runs on Spark: stages, tasks, stores, topics. Before the start with the topics that are
+        there by then, and as many partitions as the others would be made with.
+
+        `str()` of the answer is text; it also has `to_svg()` and `to_mermaid()`.
+        """
+        opened = self._engine.opened
+        if opened is None:
+            return explain(self.topology, self.config, topics_that_are_there(self.config))
+        return explain(self.topology, self.config, opened.available, self._engine.slots)
 
     # reading state -------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from headrace.errors import HeadraceError
 COMMANDS = {
     "run": "run a topology on Spark",
     "describe": "show a topology as text, as data or as a picture",
+    "explain": "show how a topology runs on Spark: stages, tasks, stores",
     "check": "compare a topology with a saved one before an upgrade",
     "drill": "rebuild all stores from the changelogs as a rehearsal",
     "reset": "start a stopped application afresh",

@@ -111,7 +111,7 @@ def _settings(node: ProcessorNode) -> Data:
 
 
 def _is_plain(value: Any) -> bool:
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):  # a class may be given as a function
         return all(_is_plain(getattr(value, field.name)) for field in fields(value))
     return value is None or isinstance(value, int | float | str | Enum)
 

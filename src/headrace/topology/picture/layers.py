@@ -50,12 +50,15 @@ def lay_out(
     gap: float = 28,
     between: float = 44,
     tops: bool = False,
+    layers: Mapping[N, int] | None = None,
 ) -> Layout[N]:
     """Place everything; there must be no cycle.
 
-    Things in `last` come in the lowest layer; with `tops` those of a layer begin at one height.
+    Things in `last` come in the lowest layer; with `tops` those of a layer begin at one height. `layers` says which
+    layer each thing is in, where that is not to be found out; no layer may be empty, and all lines go down.
     """
-    layers = _layers(sizes, lines, last)
+    if layers is None:
+        layers = _layers(sizes, lines, last)
     cells = {thing: Cell(thing, size, layers[thing]) for thing, size in sizes.items()}
     rows: list[list[Cell[N]]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
     for cell in cells.values():
