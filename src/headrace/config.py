@@ -60,6 +60,8 @@ class StreamsConfig:
     default_partitions: int = 4
     max_batch_records: int = 250_000
     max_batch_bytes: int = 64 * 1024 * 1024
+    small_batch_records: int = 5_000
+    """Up to this many records, a batch on one machine is done by one task of Spark; 0: by all cores, always."""
     max_task_idle: timedelta = timedelta(0)
     """How long records wait for a partition that they meet in a task, and that has none, before time goes on without
     it. Partitions that have records are always read in the order of time."""
@@ -160,6 +162,7 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "default_partitions": _COUNT,
     "max_batch_records": _COUNT,
     "max_batch_bytes": _COUNT,
+    "small_batch_records": (_is_int(0), "a number of zero or more"),
     "replication_factor": (lambda value: _is_int(-1)(value) and value != 0, "-1 or a number of one or more"),
     "spark": _TEXTS,
     "kafka": _TEXTS,

@@ -61,6 +61,25 @@ def test_keys_see_what_they_see_in_the_driver(
 @pytest.mark.parametrize(
     ("topology", "inputs"),
     [
+        (topologies.rekeyed_joins(), [{"table": NAMES}, *parts("stream", "table")]),
+        (topologies.global_joins(), [{"table": LETTERS}, *parts("stream")]),
+        (topologies.chained(), [{"in": part["in"][: 60 - 20 * n]} for n, part in enumerate(parts("in"))]),
+        (topologies.cycle(), [{"names": NAMES}, *parts("in")]),
+    ],
+    ids=["rekeyed-joins", "global-joins", "chained", "cycle"],
+)
+def test_small_batches_in_one_task_give_the_same(
+    topology: Topology, inputs: list[Part], application: Callable[..., Application]
+) -> None:
+    """Some batches are small, some are not: tasks go on in another process, with the same stores."""
+    app = application(topology, small_batch_records=40).run(inputs)
+    check_keys(app, topology, inputs)
+    assert {batch.divided for batch in app.batches} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("topology", "inputs"),
+    [
         (topologies.windows(), parts("in", late=120, size=100, keys=20)),
         (topologies.ranking(), parts("in", late=50, keys=20)),
         (topologies.by_value_time(), parts("in")),

@@ -19,11 +19,11 @@ from headrace.spark.layout import lay_out
 from headrace.spark.planner import Planner
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.reader import read_rows
-from headrace.spark.rows import Row, to_batch
+from headrace.spark.rows import to_batch
 from headrace.spark.runtime import Runtime
 from headrace.spark.ship import Shipment
-from headrace.spark.stage import run_slot
 from headrace.spark.stopwatch import Stopwatch
+from headrace.spark.together import run_together
 from headrace.topology.topology import Topology
 
 
@@ -78,17 +78,9 @@ class OfflineApplication:
         """The next batch; without `publish` it ends as if the driver had died before its transaction."""
         plan = self.planner.plan(self.committer.base)
         assert plan is not None
-        waiting: list[Row] = []
         numbers = range(max(self.layout.topics.values()))
-        for part in read_rows(self.runtime, plan, numbers, control=True):
-            waiting += part
-        done = [row for row in waiting if not 1 <= row.stage <= self.layout.stages]
-        for stage in range(1, self.layout.stages + 1):
-            for salt in self.runtime.salts:
-                mine = [row for row in waiting if row.stage == stage and row.slot == salt]
-                for part in run_slot(self.runtime, stage, mine):
-                    waiting += [row for row in part if stage < row.stage <= self.layout.stages]
-                    done += [row for row in part if not stage < row.stage <= self.layout.stages]
+        made = read_rows(self.runtime, plan, numbers, control=True)
+        done = [row for part in run_together(self.runtime, made) for row in part]
         if not publish:
             raise BrokenOffError
         self.batches.append(self.committer.publish(pa.Table.from_batches([to_batch(done)]), Stopwatch()))

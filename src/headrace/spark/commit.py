@@ -61,6 +61,10 @@ class Plan(msgspec.Struct, frozen=True):
     base: CommitRecord
     """The commit on which this batch is built."""
 
+    def size(self) -> int:
+        """How many offsets it reads."""
+        return sum(sum(ends) - sum(self.starts[topic]) for topic, ends in self.ends.items())
+
 
 class Restored(msgspec.Struct, frozen=True, omit_defaults=True):
     """What it took to bring one store of a task up to date from its changelog."""

@@ -15,6 +15,8 @@ class Progress(msgspec.Struct, frozen=True):
     base: CommitRecord
     paused: bool = False
     stopping: bool = False
+    busy: bool = False
+    """Whether the last batch was much work, so that the next one is better divided."""
 
 
 class ProgressFile:
@@ -24,6 +26,7 @@ class ProgressFile:
         self.path = Path(path)
         self._ack = self.path.with_suffix(".idle")
         self._failed = self.path.with_suffix(".failed")
+        self._wide = self.path.with_suffix(".wide")
         self._seen: tuple[int, int] | None = None
         self._progress: Progress | None = None
 
@@ -48,6 +51,17 @@ class ProgressFile:
     def failure(self) -> bytes | None:
         """Why the planner could not go on."""
         return self._failed.read_bytes() if self._failed.exists() else None
+
+    def shape(self, *, wide: bool) -> None:
+        """The planner says whether the batch that it has planned takes the way through the stages."""
+        if wide:
+            self._wide.touch()
+        else:
+            self._wide.unlink(missing_ok=True)
+
+    def is_wide(self) -> bool:
+        """What the planner said of the batch that runs now."""
+        return self._wide.exists()
 
     def acknowledge_stop(self) -> None:
         """The planner has seen `stopping`: no batch runs, and none will be planned."""

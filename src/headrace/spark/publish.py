@@ -32,6 +32,8 @@ class Batch:
     changes: int
     reports: list[Report]
     seconds: dict[str, float]
+    divided: bool = False
+    """Whether Spark divided it among its cores; a small one is done by one task."""
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ class Committer:
         return Batch(
             self.base,
             plan.globals,
-            sum(sum(ends) - sum(plan.starts[topic]) for topic, ends in plan.ends.items()),
+            plan.size(),
             sum(len(output) for output in collected.outputs),
             sum(len(change) for change in collected.changelogs),
             collected.reports,

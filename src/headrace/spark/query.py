@@ -17,16 +17,21 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
 from headrace.failpoints import failpoint
+from headrace.spark.callback import collect, each_batch
 from headrace.spark.failure import unpack_failure
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.rows import SPARK_SCHEMA
+from headrace.spark.session import driver_host
 from headrace.spark.ship import Shipment
 from headrace.spark.source import NAME, HeadraceSource
 from headrace.spark.stage import stage
 from headrace.spark.stopwatch import Stopwatch
 
 logger = logging.getLogger("headrace")
+
+BUSY = 0.2
+"""Seconds of work in a batch, over all tasks, from which on the next one is better divided."""
 
 
 class SparkQuery:
@@ -51,11 +56,12 @@ class SparkQuery:
         self._lock = threading.Lock()
         self._paused = False
         self._stopping = False
+        self._busy = False
         self._file.write(Progress(committer.base))
         self._query: StreamingQuery | None = None
         self._application = shipment.pack()
         self._slots = shipment.slots
-        self._stages = stages
+        self._runs = [stage(self._application, number) for number in range(1, stages + 1)]
         self._name = f"{shipment.config.application_id}-{shipment.run[:8]}"
 
     def start(self) -> None:
@@ -65,29 +71,30 @@ class SparkQuery:
             self.spark.readStream.format(NAME)
             .option("application", self._application)
             .option("progress", str(self._file.path))
+            .option("one_host", str(driver_host(self.spark) is None).lower())
             .load()
         )
-        for number in range(1, self._stages + 1):
-            frame = frame.repartition(self._slots, "slot").mapInArrow(
-                stage(self._application, number), SPARK_SCHEMA
-            )
-        self._query = (
+        writer = (
             frame.writeStream.queryName(self._name)
-            .foreachBatch(self._batch)
             .option("checkpointLocation", str(self._folder / "checkpoint"))
             # The checkpoint is thrown away at the end: positions come from the log. So its writes may lag.
             .option("asyncProgressTrackingEnabled", "true")
+            .option("asyncProgressTrackingCheckpointIntervalMs", "5000")
             .option("_asyncProgressTrackingOverrideSinkSupportCheck", "true")
-            .start()
         )
+        each_batch(self.spark, writer, self._batch)
+        self._query = writer.start()
 
-    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+    def _batch(self, frame: DataFrame) -> None:
         try:
             failpoint("batch.before")
             watch = Stopwatch()
-            table = frame.toArrow()
+            divided = self._file.is_wide()
+            table = collect(self._staged(frame) if divided else frame)
             watch.lap("run")
             batch = self.committer.publish(table, watch)
+            batch.divided = divided
+            self._busy = sum(sum(report.seconds.values()) for report in batch.reports) > BUSY
             self._tell()
             watch.lap("tell")
             failpoint("batch.told")
@@ -98,9 +105,15 @@ class SparkQuery:
             self.error = error
             raise
 
+    def _staged(self, frame: DataFrame) -> DataFrame:
+        """The way through the stages. A small batch needs none, and not to plan them is half of its time."""
+        for run in self._runs:
+            frame = frame.repartition(self._slots, "slot").mapInArrow(run, SPARK_SCHEMA)
+        return frame
+
     def _tell(self) -> None:
         with self._lock:
-            self._file.write(Progress(self.committer.base, self._paused, self._stopping))
+            self._file.write(Progress(self.committer.base, self._paused, self._stopping, self._busy))
 
     def alive(self) -> bool:
         """Whether the query still runs."""

@@ -32,6 +32,12 @@ SETTINGS = {
     "spark.python.daemon.module": "headrace.spark.daemon",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Nobody looks at Spark's own page: it need not be kept up to date with every task, nor explain every plan.
+    "spark.ui.liveUpdate.period": "-1",
+    "spark.sql.ui.explainMode": "simple",
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.sql.ui.retainedExecutions": "10",
     # Packed rows: few and large. Compressing them costs more than it saves on one machine.
     "spark.shuffle.compress": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",

@@ -21,6 +21,7 @@ from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
 from headrace.spark.rows import SPARK_SCHEMA, to_batch
 from headrace.spark.runtime import Runtime, runtime_of
+from headrace.spark.together import run_together
 
 NAME = "headrace"
 SMALL = 5_000
@@ -30,7 +31,9 @@ WAIT = 0.5
 
 
 class HeadraceSource(DataSource):
-    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file)."""
+    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file), and whether all
+    workers are on `one_host`.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -40,17 +43,20 @@ class HeadraceSource(DataSource):
         return SPARK_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return HeadraceReader(self.options["application"], self.options["progress"])
+        one_host = self.options["one_host"] == "true"
+        return HeadraceReader(self.options["application"], self.options["progress"], one_host=one_host)
 
 
 class HeadraceReader(DataSourceStreamReader):
     """Plans in a process beside the driver; reads in the workers."""
 
-    def __init__(self, application: str, progress: str) -> None:
+    def __init__(self, application: str, progress: str, *, one_host: bool) -> None:
         self.application = application
         self.progress_path = progress
+        self._one_host = one_host
         self._planner: Planner | None = None
         self._plan: Plan | None = None
+        self._wide: bool | None = None
         self._idle = 0.001
 
     def __getstate__(self) -> dict[str, object]:
@@ -86,6 +92,7 @@ class HeadraceReader(DataSourceStreamReader):
                 if plan is not None:
                     failpoint("plan.after")
                     self._plan, self._idle = plan, 0.001
+                    self._choose_shape(plan, file, first=planner.planned == 1, busy=progress.busy)
                     return {"commit": plan.number, "wall_clock": plan.wall_clock, "ends": plan.ends}
             if time.monotonic() >= until:
                 return start
@@ -95,6 +102,16 @@ class HeadraceReader(DataSourceStreamReader):
     def commit(self, end: dict[str, Any]) -> None:
         """Spark has written down that a batch is done; the log knew before."""
         failpoint("spark.committed")
+
+    def _choose_shape(self, plan: Plan, file: ProgressFile, *, first: bool, busy: bool) -> None:
+        """A little work is done by one task from the reading to the results, without stages and shuffles, if all
+        stores are on one host. The first batch of a start is divided when there may be stores to restore.
+        """
+        few = plan.size() <= runtime_of(self.application).config.small_batch_records
+        wide = not (self._one_host and few) or busy or (first and plan.base.number > 0)
+        if wide != self._wide:
+            file.shape(wide=wide)
+            self._wide = wide
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """Who reads what: all by one while it is little, otherwise split by partition number."""
@@ -107,7 +124,7 @@ class HeadraceReader(DataSourceStreamReader):
             for number, (first, last) in enumerate(zip(plan.starts[topic], ends, strict=True)):
                 counts[number] = counts.get(number, 0) + last - first
         groups = [sorted(counts)]
-        if sum(counts.values()) > SMALL:
+        if self._wide and sum(counts.values()) > SMALL:
             groups = [[] for _ in range(min(runtime.shipment.slots, len(counts)) or 1)]
             sizes = [0] * len(groups)
             for number in sorted(counts, key=lambda n: -counts[n]):
@@ -115,14 +132,21 @@ class HeadraceReader(DataSourceStreamReader):
                 groups[least].append(number)
                 sizes[least] += counts[number]
         packed = encode(plan)
-        return [InputPartition((packed, group, i == 0)) for i, group in enumerate(groups) if group or i == 0]
+        return [
+            InputPartition((packed, group, i == 0, not self._wide))
+            for i, group in enumerate(groups)
+            if group or i == 0
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """In a worker: the records of some partition numbers, packed; the first reader adds the control rows."""
-        packed, numbers, first = partition.value
+        """In a worker: the records of some partition numbers, packed; the first reader adds the control rows. Or, of a
+        small batch, all that comes of it.
+        """
+        packed, numbers, first, together = partition.value
         try:
-            runtime = runtime_of(self.application)
-            for rows in read_rows(runtime, decode(packed, Plan), numbers, control=first):
+            runtime, plan = runtime_of(self.application), decode(packed, Plan)
+            made = read_rows(runtime, plan, numbers, control=first)
+            for rows in run_together(runtime, made) if together else made:
                 yield to_batch(rows)
         except Exception as error:
             yield to_batch([failure_row(error)])

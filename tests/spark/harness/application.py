@@ -34,7 +34,8 @@ class Application:
         **settings: Any,
     ) -> None:
         self.topology = topology
-        self.settings = {"default_partitions": partitions, **settings}
+        # Nearly all batches of tests are small: without this, nothing would ever go through stages and shuffles.
+        self.settings = {"default_partitions": partitions, "small_batch_records": 0, **settings}
         self.config = StreamsConfig(application_id=application_id, data_dir=str(folder), **self.settings)
         self.log: TopicLog = open_log(log_config(self.config))
         existing = self.log.topics()
