@@ -59,13 +59,17 @@ from headrace.windows import (
 
 if TYPE_CHECKING:
     from headrace.app import Streams
+    from headrace.clients import Admin, Consumer, ConsumerRecord, Producer
 
 __all__ = [
+    "Admin",
     "Answer",
     "BranchedKStream",
     "BufferConfig",
     "Change",
     "CogroupedKStream",
+    "Consumer",
+    "ConsumerRecord",
     "DeadLetter",
     "EmitStrategy",
     "ErrorContext",
@@ -79,6 +83,7 @@ __all__ = [
     "Materialized",
     "Processor",
     "ProcessorContext",
+    "Producer",
     "PunctuationType",
     "Record",
     "RecordMetadata",
@@ -121,9 +126,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Running an application pulls in Spark; building and testing a topology must not wait for that.
+    # Running an application pulls in Spark, and a log pulls in Arrow; building and testing a topology must not wait
+    # for that.
     if name == "Streams":
         from headrace.app import Streams
 
         return Streams
+    if name in ("Admin", "Consumer", "ConsumerRecord", "Producer"):
+        from headrace import clients
+
+        return getattr(clients, name)
     raise AttributeError(f"module `headrace` has no attribute `{name}`")

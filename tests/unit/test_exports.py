@@ -10,6 +10,7 @@ import pytest
 import headrace
 
 NAMES = """
+Admin Consumer ConsumerRecord Producer
 BranchedKStream BufferConfig Change CogroupedKStream EmitStrategy ErrorContext GlobalKTable HeadraceError JoinWindows
 KGroupedStream KGroupedTable KStream KTable Materialized Processor ProcessorContext PunctuationType Record
 RecordMetadata Response Serde Serdes SessionWindowedCogroupedKStream SessionWindowedKStream SessionWindows

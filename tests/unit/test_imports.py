@@ -20,6 +20,7 @@ LEAVES = {
     "errors",
     "clock",
     "failpoints",
+    "given",
     "handlers",
     "murmur3",
     "offset_reset",
@@ -45,6 +46,7 @@ MAY_IMPORT = {
     "state": MODEL,
     "processors": MODEL | {"state"},
     "task": TASK,
+    "clients": LEAVES | {"log"},
     "testing": TASK,
     "spark": TASK | {"log"},
     "restore": TASK | {"log", "spark"},
@@ -52,7 +54,7 @@ MAY_IMPORT = {
     "admin": TASK | {"log", "spark", "app", "dsl"},
     "query": TASK | {"log", "spark", "app"},
     "dashboard": TASK | {"log", "spark", "app", "query"},
-    "cli": TASK | {"log", "spark", "restore", "app", "admin", "query", "dashboard", "dsl"},
+    "cli": TASK | {"log", "clients", "spark", "restore", "app", "admin", "query", "dashboard", "dsl"},
 } | dict.fromkeys(LEAVES, LEAVES)
 
 ONLY_IN = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 
-from headrace.errors import ConfigError, LogError
-from headrace.log import LogConfig, TopicLog, open_log
+from headrace.clients.connect import connect
+from headrace.errors import ConfigError
+from headrace.log import TopicLog
 from headrace.serdes import Serdes
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -58,18 +58,18 @@ def pairs(items: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
+def client_options(args: argparse.Namespace) -> dict[str, Any]:
+    """How a client reaches the log that the options name."""
+    return {
+        "data_dir": args.data_dir,
+        "bootstrap_servers": args.bootstrap_servers,
+        "kafka": pairs(args.kafka, "--kafka"),
+    }
+
+
 def log_of(args: argparse.Namespace, *, create: bool = False) -> TopicLog:
     """The log that the options name. Only a command that writes makes a new directory."""
-    if args.bootstrap_servers is not None:
-        config = LogConfig(bootstrap_servers=args.bootstrap_servers, kafka=pairs(args.kafka, "--kafka"))
-        return open_log(config)
-    directory = Path(args.data_dir) / "log"
-    if not create and not directory.is_dir():
-        raise LogError(
-            f"there is no log in `{directory}`: give its directory with `--data-dir`, name Kafka's brokers with "
-            "`--bootstrap-servers`, or begin one with `headrace topics create`"
-        )
-    return open_log(LogConfig(directory=str(directory)))
+    return connect(**client_options(args), create=create, upkeep=create)
 
 
 def _read_text(data: bytes) -> str:

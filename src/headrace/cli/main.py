@@ -23,6 +23,8 @@ COMMANDS = {
 }
 """Every command and what it does; each is a module here with a function `register`."""
 
+_ON_TOPICS = ("topics", "produce", "consume")
+
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser. Only the module of the wanted command is imported: `run` brings Spark along."""
@@ -40,13 +42,15 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code. 1: it did not work, 2: wrong usage, 130: Ctrl-C; `check` has its own."""
     given = sys.argv[1:] if arguments is None else arguments
-    args = parser_for(given).parse_args(given)
     try:
+        args = parser_for(given).parse_args(given)
         code: int = args.action(args)
         sys.stdout.flush()
         return code
     except HeadraceError as error:
-        print(f"headrace: {error}", file=sys.stderr)
+        # No program of the user's has a line in what the commands on topics do.
+        shown = error.message if given and given[0] in _ON_TOPICS else error
+        print(f"headrace: {shown}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,7 +1,9 @@
 """`headrace produce`: write records from standard input to a topic.
 
-Each line is `key:value`, or with --json an object with the fields "value", "key", "timestamp" (milliseconds) and
-"headers" (an object), of which all may be left out.
+Each line is `key:value`, or with --json an object with the fields "value", "key", "timestamp" (milliseconds),
+"headers" (an object) and "partition", of which all may be left out; what `headrace consume --json` prints can be
+read back. Lines are written as they come. A line that cannot be used ends the command with its number: the lines
+before it are written, it and those after it are not.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from headrace.cli.common import WRITERS, Commands, add_log_options, add_type_options, log_of
+from headrace.clients.buffer import Buffer
 from headrace.errors import ConfigError
-from headrace.log import Outgoing, TopicLog
+from headrace.log import TopicDescription, TopicLog
 from headrace.record import NO_HEADERS, Headers
 
 
@@ -28,15 +31,19 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
     value: Any = None
     timestamp: int | None = None
     headers: dict[str, str | None] = {}
+    partition: int | None = None
+    offset: int | None = None
+    """Where it was read from; it gets a new one."""
 
 
-class Row(msgspec.Struct):
+class Row(NamedTuple):
     """A record to be written."""
 
     key: bytes | None
     value: bytes | None
     timestamp: int
     headers: Headers = NO_HEADERS
+    partition: int | None = None
 
 
 def register(commands: Commands) -> None:
@@ -67,53 +74,67 @@ def register(commands: Commands) -> None:
 def produce(args: argparse.Namespace) -> int:
     """Write what comes, as it comes, until the input ends."""
     log = log_of(args, create=True)
-    if args.bootstrap_servers is None and args.topic not in log.topics():
-        log.create_topic(args.topic, args.partitions)
-        print(f"headrace: created `{args.topic}` with {args.partitions} partitions", file=sys.stderr)
+    try:
+        if args.bootstrap_servers is None and args.topic not in log.topics():
+            log.create_topic(args.topic, args.partitions)
+            print(f"headrace: created `{args.topic}` with {args.partitions} partitions", file=sys.stderr)
+        _copy(log, args)
+    finally:
+        log.close()
+    return 0
+
+
+def _copy(log: TopicLog, args: argparse.Namespace) -> None:
+    topic = log.describe(args.topic)
     parse = _parser(args)
     written = number = 0
     try:
         for lines in _blocks(sys.stdin.fileno()):
-            rows: list[Row] = []
+            rows = Buffer()
             try:
                 for line in lines:
                     number += 1
                     if line.strip():
-                        rows.append(_parse(parse, line, number))
+                        rows.add(topic.name, *_parse(parse, line, number, topic))
             finally:  # what came before a bad line is written
-                _append(log, args.topic, rows)
-                written += len(rows)
+                if rows.records:
+                    log.append(rows.outgoing(lambda _: topic.partitions))
+                written += rows.records
     finally:
         if not args.quiet:
             print(
                 f"headrace: {written} {'record' if written == 1 else 'records'} written to `{args.topic}`",
                 file=sys.stderr,
             )
-    return 0
 
 
-def _blocks(descriptor: int) -> Iterator[list[str]]:
+def _blocks(descriptor: int) -> Iterator[list[bytes]]:
     """Lines in blocks of what is there: a slow writer's line goes out at once, a file in large blocks."""
     rest = b""
     while data := os.read(descriptor, 4 * 1024 * 1024):
         *lines, rest = (rest + data).split(b"\n")
-        yield [line.decode(errors="replace") for line in lines]
+        yield lines
     if rest:
-        yield [rest.decode(errors="replace")]
+        yield [rest]
 
 
-def _append(log: TopicLog, topic: str, rows: list[Row]) -> None:
-    if rows:
-        headers = [row.headers for row in rows] if any(row.headers for row in rows) else None
-        keys, values = [row.key for row in rows], [row.value for row in rows]
-        log.append([Outgoing(topic, keys, values, [row.timestamp for row in rows], headers)])
-
-
-def _parse(parse: Callable[[str], Row], line: str, number: int) -> Row:
+def _parse(parse: Callable[[str], Row], line: bytes, number: int, topic: TopicDescription) -> Row:
     try:
-        return parse(line)
+        row = parse(line.decode())
+        if row.key is None and "compact" in topic.config.get("cleanup.policy", ""):
+            raise ValueError(f"topic `{topic.name}` is compacted, so every record needs a key")
+        if row.partition is not None and not 0 <= row.partition < topic.partitions:
+            raise ValueError(
+                f"topic `{topic.name}` has partitions 0 to {topic.partitions - 1}, got {row.partition}"
+            )
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"line {number} of the input is not UTF-8 ({error.reason}): write bytes as `--value-type hex`"
+        ) from error
     except (ValueError, msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise ConfigError(f"line {number} of the input cannot be used: {error}\n  {line[:200]}") from error
+        shown = line[:200].decode(errors="replace")
+        raise ConfigError(f"line {number} of the input cannot be used: {error}\n  {shown}") from error
+    return row
 
 
 def _parser(args: argparse.Namespace) -> Callable[[str], Row]:
@@ -142,6 +163,7 @@ def _parser(args: argparse.Namespace) -> Callable[[str], Row]:
             _bytes(write_value, found.value),
             _now() if found.timestamp is None else found.timestamp,
             headers,
+            found.partition,
         )
 
     return as_json if args.json else text

@@ -6,6 +6,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import ConfigError
 from headrace.log.base import (
     Chunk,
+    Group,
     LogConfig,
     Outgoing,
     Publication,
@@ -17,6 +18,7 @@ from headrace.log.base import (
 
 __all__ = [
     "Chunk",
+    "Group",
     "LogConfig",
     "Outgoing",
     "Publication",
@@ -47,7 +49,7 @@ def open_log(config: LogConfig) -> TopicLog:
         )
     from headrace.log.embedded import EmbeddedLog
 
-    return EmbeddedLog(config.directory)
+    return EmbeddedLog(config.directory, upkeep=config.upkeep)
 
 
 def log_config(config: StreamsConfig) -> LogConfig:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from headrace.record import Headers
 
@@ -83,6 +83,37 @@ class Publisher(Protocol):
     def close(self) -> None: ...
 
 
+Revoke: TypeAlias = Callable[[Collection[TopicPartition]], None]
+"""Called with partitions that are about to be another member's: the last chance to commit how far they were read."""
+
+
+class Group(Protocol):
+    """A member of a consumer group: which partitions are its own, and how far the group has read them."""
+
+    def join(self, topics: Sequence[str], revoke: Revoke) -> None:
+        """Share the partitions of these topics with the other members."""
+        ...
+
+    def assignment(self) -> Collection[TopicPartition] | None:
+        """The partitions that are this member's; None while the group has not decided yet.
+
+        Ask often: here others are let in, and what is theirs is given up.
+        """
+        ...
+
+    def committed(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        """The next offset to read of those of the partitions of which the group has read something."""
+        ...
+
+    def commit(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Note the next offsets to read; LogError for a partition that is another member's by now."""
+        ...
+
+    def close(self) -> None:
+        """Leave: the others take over at once."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
     """What is known of a topic. `config` holds Kafka's names, such as `cleanup.policy`."""
@@ -131,8 +162,11 @@ class TopicLog(Protocol):
         """Committed records with start <= offset < end of each partition, in offset order per partition."""
         ...
 
-    def append(self, records: Sequence[Outgoing]) -> None:
-        """Append outside an application (a producer): atomic over all topics."""
+    def append(self, records: Sequence[Outgoing], *, atomic: bool | None = None) -> None:
+        """Append outside an application (a producer): all or nothing if `atomic`; None: when there are several topics.
+
+        A log may be faster when it need not be, and the embedded log is always.
+        """
         ...
 
     def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
@@ -140,7 +174,11 @@ class TopicLog(Protocol):
         ...
 
     def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
-        """How far an application has read: the positions of its last publication."""
+        """How far an application has read (the positions of its last publication), or a consumer group."""
+        ...
+
+    def group(self, name: str) -> Group:
+        """A new member of a consumer group."""
         ...
 
     def forget_positions(self, application_id: str) -> None:
@@ -164,3 +202,5 @@ class LogConfig:
     """Settings for every Kafka client (security and the like)."""
     replication_factor: int = -1
     """Of topics made on Kafka; -1 takes the broker's default."""
+    upkeep: bool = False
+    """Whether to compact and expire beside other work: for producers. An application does it in any case."""

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
-from typing import TypeAlias
+from datetime import timedelta
 
-from headrace.errors import InvalidArgumentError
-from headrace.origin import caller
+from headrace.given import Time, to_milliseconds
 from headrace.windows import milliseconds
-
-Time: TypeAlias = int | datetime
-"""Milliseconds since the epoch, or a datetime with a time zone."""
 
 
 class ManualClock:
@@ -39,25 +34,3 @@ class ManualClock:
 def forward_milliseconds(duration: timedelta, what: str) -> int:
     """A duration of zero or more, in milliseconds."""
     return milliseconds(duration, what, positive=False)
-
-
-def to_milliseconds(moment: Time, what: str) -> int:
-    """Milliseconds since the epoch.
-
-    >>> from datetime import timezone
-    >>> to_milliseconds(datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc), "timestamp")
-    1000
-    """
-    if isinstance(moment, int) and not isinstance(moment, bool):
-        return moment
-    if not isinstance(moment, datetime):
-        raise InvalidArgumentError(
-            f"`{what}` is milliseconds since the epoch or a datetime, got {moment!r}", origin=caller()
-        )
-    if moment.tzinfo is None:
-        raise InvalidArgumentError(
-            f"`{what}` is a datetime without a time zone: write {moment!r} with tzinfo=timezone.utc",
-            origin=caller(),
-        )
-    epoch = datetime.fromtimestamp(0, moment.tzinfo)
-    return (moment - epoch) // timedelta(milliseconds=1)

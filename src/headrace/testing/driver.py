@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.errors import ClosedStoreError, ProcessingError
+from headrace.given import Time
 from headrace.origin import caller
 from headrace.record import NO_HEADERS, Headers, TaskId
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
@@ -27,7 +28,7 @@ from headrace.task import (
     writable,
 )
 from headrace.testing.arguments import check_arguments
-from headrace.testing.clock import ManualClock, Time
+from headrace.testing.clock import ManualClock
 from headrace.testing.getters import StoreGetters
 from headrace.testing.queues import RawRecord, RecordQueues
 from headrace.testing.serdes import TopicSerdes

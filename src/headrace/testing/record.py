@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias, cast, overload
+from typing import Any, cast, overload
 
-from headrace.record import NO_HEADERS, Headers, Record
-from headrace.testing.clock import Time, to_milliseconds
-
-HeadersLike: TypeAlias = Mapping[str, str | bytes | None] | Iterable[tuple[str, str | bytes | None]]
+from headrace.given import HeadersLike, Time, to_headers, to_milliseconds
+from headrace.record import Record
 
 _NO_KEY = object()
 
@@ -37,15 +34,3 @@ def TestRecord(  # noqa: N802
 
 
 TestRecord.__test__ = False  # type: ignore[attr-defined]  # pytest, this is not a test
-
-
-def to_headers(headers: HeadersLike) -> Headers:
-    """Headers as pairs of a name and bytes; text is written as UTF-8.
-
-    >>> to_headers({"source": "web"})
-    (('source', b'web'),)
-    """
-    if not headers:
-        return NO_HEADERS
-    pairs: Iterable[tuple[str, Any]] = headers.items() if isinstance(headers, Mapping) else headers
-    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)

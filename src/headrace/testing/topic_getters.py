@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import Any, TypeAlias, TypeVar, overload
 
 from headrace.errors import LogError
+from headrace.given import Time, to_milliseconds
 from headrace.record import Headers
 from headrace.serdes import Serde
-from headrace.testing.clock import ManualClock, Time, forward_milliseconds, to_milliseconds
+from headrace.testing.clock import ManualClock, forward_milliseconds
 from headrace.testing.queues import RawRecord
 from headrace.testing.serdes import TopicSerdes
 from headrace.testing.topics import TestInputTopic, TestOutputTopic

@@ -7,12 +7,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.errors import InvalidArgumentError, LogError
+from headrace.given import HeadersLike, Time, to_headers, to_milliseconds
 from headrace.origin import caller
 from headrace.record import Record
 from headrace.resolve import SerdePair
 from headrace.testing.arguments import read, written
-from headrace.testing.clock import Time, forward_milliseconds, to_milliseconds
-from headrace.testing.record import HeadersLike, to_headers
+from headrace.testing.clock import forward_milliseconds
 
 if TYPE_CHECKING:
     from headrace.testing.topic_getters import TopicGetters

@@ -61,7 +61,10 @@ def compact(
         else:
             # Also when the last offsets are not there any more: else this round would be done again and again.
             clean_to = max(clean_to, state.end)
-        dropped += _rewrite(environment, topic, partition, clean_to, latest, now)
+        gone, finished = _rewrite(environment, topic, partition, clean_to, latest, now, stop)
+        dropped += gone
+        if not finished:
+            return dropped
         state.cleaned = clean_to
         with environment.write() as txn:
             if not catalog.is_there(txn, environment, topic):
@@ -118,11 +121,21 @@ def _entries(
 
 
 def _rewrite(
-    environment: Environment, topic: Topic, partition: int, clean_to: int, latest: dict[bytes, int], now: int
-) -> int:
+    environment: Environment,
+    topic: Topic,
+    partition: int,
+    clean_to: int,
+    latest: dict[bytes, int],
+    now: int,
+    stop: Callable[[], bool],
+) -> tuple[int, bool]:
+    """How many records were dropped, and whether all entries were looked at."""
     group = _Group(environment, topic, partition)
     dropped = 0
     for base, entry in _entries(environment, topic, partition, 0, clean_to):
+        if stop():
+            group.flush()
+            return dropped, False
         head = parse_head(entry)
         offsets, batch = decode(base, entry)
         values = batch.column("value")
@@ -143,7 +156,7 @@ def _rewrite(
         rest = [offset for offset, stays in zip(offsets, keep, strict=True) if stays]
         group.add(base, rest, batch.filter(pa.array(keep)), horizon)
     group.flush()
-    return dropped
+    return dropped, True
 
 
 def tidy(environment: Environment, topic: Topic, partition: int) -> int:

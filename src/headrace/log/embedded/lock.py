@@ -1,4 +1,4 @@
-"""Who may write for an application: a lock that dies with its process, and an epoch that fences a zombie."""
+"""Locks that die with their process; that of an application has an epoch, which fences a zombie."""
 
 from __future__ import annotations
 
@@ -31,36 +31,65 @@ class Holder(msgspec.Struct):
     host: str
 
 
-class EpochLock:
+class FileLock:
+    """A lock that one process holds until it lets go or ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        return self._descriptor in _held
+
+    def acquire(self, content: bytes = b"") -> bool:
+        """Take it if nobody has it; the file then says `content`."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        self._descriptor = descriptor
+        _held.add(descriptor)
+        self.write(content)
+        return True
+
+    def write(self, content: bytes) -> None:
+        """Have the file say something else, while the lock is held."""
+        assert self._descriptor is not None
+        os.pwrite(self._descriptor, content, 0)
+        os.ftruncate(self._descriptor, len(content))
+
+    def release(self, *, remove: bool) -> None:
+        """Let go. `remove` deletes the file too, if nobody can come back to it."""
+        if self._descriptor is not None and self.is_held:
+            if remove:
+                self.path.unlink(missing_ok=True)
+            _held.discard(self._descriptor)
+            os.close(self._descriptor)
+        self._descriptor = None
+
+
+class EpochLock(FileLock):
     """The lock of one epoch of an application.
 
     Each epoch has a file of its own, so that the process that takes over from a live one can hold a lock too.
     """
 
     def __init__(self, directory: Path, application_id: str, epoch: int) -> None:
-        self._path = directory / "locks" / f"{application_id}.{epoch}"
+        super().__init__(directory / "locks" / f"{application_id}.{epoch}")
         self._application_id = application_id
-        self._descriptor: int | None = None
 
-    def acquire(self) -> bool:
+    def acquire(self, content: bytes = b"") -> bool:
         """Take it if no live process has it."""
-        self._path.parent.mkdir(exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return False
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(Holder(os.getpid(), socket.gethostname())), 0)
-        self._descriptor = descriptor
-        _held.add(descriptor)
-        return True
+        return super().acquire(content or msgspec.json.encode(Holder(os.getpid(), socket.gethostname())))
 
     def refuse(self) -> AlreadyRunningError:
         """The error that names the holder."""
         try:
-            holder = msgspec.json.decode(self._path.read_bytes(), type=Holder)
+            holder = msgspec.json.decode(self.path.read_bytes(), type=Holder)
             who = f"process {holder.pid} on host `{holder.host}`"
         except (OSError, msgspec.DecodeError):
             who = "another process"
@@ -68,12 +97,3 @@ class EpochLock:
             f"application `{self._application_id}` is already running: {who} holds it; stop that one first, "
             "use another `application_id`, or start with `take_over=True` (`--take-over`) to fence it"
         )
-
-    def release(self, *, remove: bool) -> None:
-        """Let go. `remove` deletes the file too, for an epoch that nobody can come back to."""
-        if self._descriptor in _held:
-            if remove:
-                self._path.unlink(missing_ok=True)
-            _held.discard(self._descriptor)
-            os.close(self._descriptor)
-        self._descriptor = None

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from headrace.errors import LogError
-from headrace.log.base import Chunk, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.base import Chunk, Group, Outgoing, Publisher, TopicDescription, TopicPartition
 from headrace.log.commits import COMMIT
-from headrace.log.embedded import catalog, maintenance, reader, writer
+from headrace.log.embedded import catalog, group, maintenance, reader, writer
 from headrace.log.embedded.environment import Environment, acquire, release
 from headrace.log.embedded.publisher import (
     EmbeddedPublisher,
@@ -18,6 +18,7 @@ from headrace.log.embedded.publisher import (
     read_kept,
     read_positions,
 )
+from headrace.log.embedded.upkeep import Upkeep
 
 
 def wall_clock() -> int:
@@ -38,9 +39,12 @@ class EmbeddedLog:
     [[b'1', b'2']]
     """
 
-    def __init__(self, directory: str | Path, *, clock: Callable[[], int] = wall_clock) -> None:
+    def __init__(
+        self, directory: str | Path, *, clock: Callable[[], int] = wall_clock, upkeep: bool = False
+    ) -> None:
         self._held = acquire(directory)
         self._clock = clock
+        self._upkeep = Upkeep(self._held.path) if upkeep else None
         self._open = True
 
     @property
@@ -107,8 +111,8 @@ class EmbeddedLog:
         """Records with start <= offset < end of each partition, in offset order; chunks are `ArrowChunk`s."""
         return reader.read(self._environment, ranges)
 
-    def append(self, records: Sequence[Outgoing]) -> None:
-        """Append to any number of topics, all or nothing; on disk when it returns."""
+    def append(self, records: Sequence[Outgoing], *, atomic: bool | None = None) -> None:
+        """Append to any number of topics, always all or nothing; on disk when it returns."""
         prepared = writer.prepare(self._environment, records)
         with self._environment.write(writer.size(prepared)) as txn:
             writer.write(txn, self._environment, prepared)
@@ -118,9 +122,14 @@ class EmbeddedLog:
         return EmbeddedPublisher(self.directory, application_id, take_over=take_over)
 
     def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
-        """How far an application has read: the positions of its last publication."""
+        """How far an application has read (the positions of its last publication), or a consumer group."""
         with self._environment.read() as txn:
-            return read_positions(txn, self._environment, application_id)
+            found = read_positions(txn, self._environment, application_id)
+            return found or group.read_positions(txn, self._environment, application_id)
+
+    def group(self, name: str) -> Group:
+        """A new member of a consumer group."""
+        return group.EmbeddedGroup(self.directory, name)
 
     def forget_positions(self, application_id: str) -> None:
         """Take away what `positions` tells, if it is there."""
@@ -145,6 +154,8 @@ class EmbeddedLog:
         """Give the directory back; the log object is of no use afterwards."""
         if self._open:
             self._open = False
+            if self._upkeep is not None:
+                self._upkeep.close()
             release(self._held)
 
     def __enter__(self) -> EmbeddedLog:

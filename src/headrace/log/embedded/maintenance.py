@@ -7,7 +7,9 @@ a record goes away only when a newer one of its key is there already.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -16,9 +18,11 @@ from headrace.log.embedded import catalog
 from headrace.log.embedded.catalog import PartitionState, Topic
 from headrace.log.embedded.compaction import compact, tidy
 from headrace.log.embedded.entries import Head, parse_head, parse_key
-from headrace.log.embedded.environment import Environment
+from headrace.log.embedded.environment import Environment, storage_errors
 
 _DELETES_PER_TRANSACTION = 1_000
+# Its lock says that a round is under way, its time when the last one was begun.
+_MARK = "maintenance"
 
 
 @dataclass(slots=True)
@@ -39,13 +43,15 @@ def run(environment: Environment, now: int, stop: Callable[[], bool] = lambda: F
     """One round over all topics; `stop` may ask it to leave the rest for another time."""
     environment.env.reader_check()
     report = Report()
-    descriptor = os.open(environment.path / "maintenance", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with storage_errors(environment.path):
+        descriptor = os.open(environment.path / _MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             report.busy = True
             return report
+        os.utime(descriptor)
         with environment.read() as txn:
             topics = catalog.all_topics(txn, environment)
         _remove_leftovers(environment)
@@ -62,6 +68,14 @@ def run(environment: Environment, now: int, stop: Callable[[], bool] = lambda: F
     finally:
         os.close(descriptor)
     return report
+
+
+def seconds_since(environment: Environment) -> float:
+    """How long ago somebody began a round; infinite before the first."""
+    try:
+        return time.time() - (environment.path / _MARK).stat().st_mtime
+    except OSError:
+        return math.inf
 
 
 def _expire(environment: Environment, topic: Topic, partition: int, now: int) -> int:

@@ -9,15 +9,17 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
 
 from headrace.errors import HeadraceError, LogError
-from headrace.log.base import Chunk, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
+from headrace.log.base import Chunk, Group, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
 from headrace.log.commits import COMMIT, commits_topic
 from headrace.log.kafka import settings, topics
 from headrace.log.kafka.commits import newest
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
 from headrace.log.kafka.failures import translate
+from headrace.log.kafka.group import KafkaGroup
 from headrace.log.kafka.producing import plan, send
 from headrace.log.kafka.publisher import KafkaPublisher
 from headrace.log.kafka.reader import Reader, shared_reader
+from headrace.log.kafka.transaction import Planned
 
 
 class KafkaLog:
@@ -30,6 +32,7 @@ class KafkaLog:
         settings.bootstrap(config)
         self.config = config
         self._producer: Any = None
+        self._transactional: Any = None
         self._failed: list[tuple[Any, str]] = []
 
     @property
@@ -86,21 +89,13 @@ class KafkaLog:
         finally:
             own.close()
 
-    def append(self, records: Sequence[Outgoing]) -> None:
-        """Append outside an application: in a transaction when there is more than one topic."""
+    def append(self, records: Sequence[Outgoing], *, atomic: bool | None = None) -> None:
+        """Append outside an application: in a transaction if `atomic`; None: when there is more than one topic."""
         planned = plan(self._connection, records)
-        if len({item.topic for item, _ in planned}) > 1:
-            producer = settings.make(
-                Producer, settings.producer(self.config, transactional_id=f"headrace-{uuid.uuid4()}")
-            )
-            try:
-                producer.init_transactions(settings.TIMEOUT)
-                producer.begin_transaction()
-                for item, partitions in planned:
-                    send(producer, item, partitions)
-                producer.commit_transaction()
-            except KafkaException as error:
-                raise translate(error, self.config, "an append") from error
+        if not planned:
+            return
+        if atomic or (atomic is None and len({item.topic for item, _ in planned}) > 1):
+            self._transact(planned)
             return
         if self._producer is None:
             more = {"on_delivery": self._on_failure, "delivery.report.only.error": True}
@@ -110,6 +105,29 @@ class KafkaLog:
         left = self._producer.flush(6 * settings.TIMEOUT)
         if self._failed or left:
             raise self._failure(left)
+
+    def _transact(self, planned: Planned) -> None:
+        """One transaction. Its producer is kept: opening one takes longer than most transactions."""
+        try:
+            if self._transactional is None:
+                made = settings.make(
+                    Producer, settings.transactional(self.config, f"headrace-{uuid.uuid4()}")
+                )
+                made.init_transactions(3 * settings.TIMEOUT)
+                self._transactional = made
+            producer = self._transactional
+            producer.begin_transaction()
+            try:
+                for item, partitions in planned:
+                    send(producer, item, partitions)
+                producer.commit_transaction(6 * settings.TIMEOUT)
+            except BaseException:
+                self._transactional = None
+                producer.abort_transaction(settings.TIMEOUT)
+                raise
+        except KafkaException as error:
+            self._transactional = None
+            raise translate(error, self.config, "an append") from error
 
     def _on_failure(self, error: Any, message: Any) -> None:
         if error is not None:
@@ -149,6 +167,10 @@ class KafkaLog:
         found = newest(self._connection, topic, name.encode(), isolation="read_committed")
         return None if found is None else found.value
 
+    def group(self, name: str) -> Group:
+        """A new member of a consumer group."""
+        return KafkaGroup(self._connection, name)
+
     def close(self) -> None:
         """Nothing is lost: an append has been confirmed when it returns."""
-        self._producer = None
+        self._producer = self._transactional = None
