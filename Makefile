@@ -49,14 +49,14 @@ slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed p
 	@$(PYTEST) $(call present,spark parity kafka cluster chaos)
 
 .PHONY: chaos
-chaos: $(READY) ## the same with many killed processes (long)
+chaos: $(READY) ## kill processes at every point and by chance, then compare with the test driver (long): make chaos SEED=7
 	$(call say,chaos)
-	@$(PYTEST) --kills=30 --kafka-kills=20 tests/chaos
+	@PYTHONPATH=tests $(BIN)/python -m tests.chaos --seed $(or $(SEED),1) $(foreach round,$(ONLY),--only $(round)) --write
 
 .PHONY: parity
-parity: $(READY) ## every recorded scenario on Spark, beside the test driver (long)
+parity: $(READY) ## every recorded scenario with every seed on Spark, beside the test driver (long)
 	$(call say,parity)
-	@$(PYTEST) -s --parity=all tests/parity
+	@PYTHONPATH=tests $(BIN)/python -m tests.parity $(foreach name,$(ONLY),--only $(name)) --write
 
 .PHONY: bench
 bench: $(READY) ## speed, beside Spark's own aggregation and Java Kafka Streams

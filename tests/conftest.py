@@ -12,23 +12,9 @@ from tests.kafka.broker import Broker
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kills", type=int, default=3, help="processes to kill in a test of tests/chaos")
-    parser.addoption("--kafka-kills", type=int, default=3, help="the same for tests on a Kafka broker")
     parser.addoption(
-        "--parity", choices=["sample", "once", "all"], default="sample", help="how much tests/parity compares"
+        "--parity", choices=["sample", "once"], default="sample", help="how much tests/parity compares"
     )
-
-
-@pytest.fixture(scope="session")
-def kills(request: pytest.FixtureRequest) -> int:
-    """How many processes a chaos test on the embedded log kills."""
-    return int(request.config.getoption("--kills"))
-
-
-@pytest.fixture(scope="session")
-def kafka_kills(request: pytest.FixtureRequest) -> int:
-    """How many processes a chaos test on Kafka kills."""
-    return int(request.config.getoption("--kafka-kills"))
 
 
 @pytest.fixture(scope="session")

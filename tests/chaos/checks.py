@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.app import Streams
+from headrace.log import TopicLog, TopicPartition
 from headrace.serdes import serde_for
 from tests.chaos.counting_app import Totals, topology
+from tests.chaos.drivers import TIMEOUT
 from tests.spark.harness import Part, Rec, Reference, by_key, flat, reference
 from tests.spark.harness.inputs import of_partition, parts
 
@@ -49,6 +51,15 @@ def check_stores(streams: Streams, inputs: Sequence[Part]) -> None:
         assert _sorted(streams.store(store).all()) == _sorted(expected)
     whole = reference(topology, inputs, stores=["totals"])
     assert _sorted(streams.store("totals").all()) == _sorted(whole.stores["totals"])
+
+
+def wait_until_committed(log: TopicLog, application_id: str) -> None:
+    """Until all of the topic `in` is read, as the log says."""
+    places = [TopicPartition("in", number) for number in range(log.topics()["in"])]
+    deadline = time.monotonic() + TIMEOUT
+    while log.positions(application_id) != log.latest(places):
+        assert time.monotonic() < deadline, f"committed is {log.positions(application_id)}"
+        time.sleep(0.05)
 
 
 def _by_partition(inputs: Sequence[Part]) -> list[Reference]:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 from tests.kafka.broker import die_with_parent
 
 ROOT = Path(__file__).parents[2]
+CLOCK = "clock"
+"""The file that stops the clock of an application, see `headrace.clock`."""
 TIMEOUT = 120
 """Seconds that a slow machine may take for a start or a batch."""
+
+
+def process_environment() -> dict[str, str]:
+    """That of this process, and where to find the package and the tests."""
+    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 class Driver:
@@ -26,7 +34,6 @@ class Driver:
         self.failpoints = folder / "failpoints"
         self.failpoints.mkdir(exist_ok=True)
         self._said = folder / f"driver-{number}.txt"
-        paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
         with self._said.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "headrace.cli.main", "run", *options],
@@ -34,8 +41,7 @@ class Driver:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
-                env=os.environ
-                | {"PYTHONPATH": os.pathsep.join(paths), "HEADRACE_FAILPOINTS": str(self.failpoints)},
+                env=process_environment() | {"HEADRACE_FAILPOINTS": str(self.failpoints)},
                 # Its JVM and workers are known by the session, so that none of them outlives a test.
                 start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509 - the only way, and nothing else runs in it
@@ -49,18 +55,28 @@ class Driver:
         """Until its first commit."""
         self._wait(lambda: " is running" in self.said(), "did not run")
 
-    def arm(self, point: str) -> None:
-        """Kill the next of its processes that passes this point."""
-        (self.failpoints / point).touch()
+    def arm(self, point: str, action: str = "") -> None:
+        """Kill the next of its processes that passes this point; or hold it there."""
+        fresh = self.failpoints / f".{point}"
+        fresh.write_text(action)
+        fresh.rename(self.failpoints / point)
+
+    def disarm(self) -> None:
+        """Nothing is to happen any more, and nobody is held."""
+        for file in self.failpoints.iterdir():
+            if file.name != CLOCK:
+                file.unlink()
 
     def wait_until_hit(self, point: str) -> None:
-        """Until a process has been killed there."""
-        self._wait(lambda: not (self.failpoints / point).exists(), f"did not pass `{point}`")
+        """Until a process has been killed, or is held, there."""
+        self._wait(lambda: not (self.failpoints / point).exists(), f"did not pass `{point}`", may_end=True)
 
-    def _wait(self, reached: Callable[[], bool], failure: str) -> None:
+    def _wait(self, reached: Callable[[], bool], failure: str, *, may_end: bool = False) -> None:
         deadline = time.monotonic() + TIMEOUT
         while not reached():
-            assert self.process.poll() is None, f"ended with {self.process.returncode}:\n{self.said()}"
+            # The end may be what is waited for.
+            ended = self.process.poll() is not None and not (may_end and reached())
+            assert not ended, f"{failure}, ended with {self.process.returncode}:\n{self.said()}"
             assert time.monotonic() < deadline, f"{failure} in {TIMEOUT} s:\n{self.said()}"
             time.sleep(0.02)
 
@@ -75,15 +91,35 @@ class Driver:
         """A signal for the driver itself."""
         self.process.send_signal(number)
 
-    def kill_a_worker(self) -> bool:
-        """Kill one of the processes that a Python daemon of Spark has forked; False when there is none."""
-        daemons = {pid for pid in self._pids() if b"headrace.spark.daemon" in _text(pid, "cmdline")}
-        workers = [pid for pid in daemons if int(_stat(pid)[1]) in daemons]
-        if not workers:
-            return False
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(random.choice(workers), signal.SIGKILL)
-        return True
+    def kill(self, victim: str, random: Random) -> None:
+        """Kill it, or its Java process or planner, or one of its workers or executors, as soon as there is one."""
+        found: list[int] = []
+
+        def there() -> bool:
+            found[:] = [self.process.pid] if victim == "driver" else getattr(self, f"_{victim}s")()
+            return bool(found)
+
+        self._wait(there, f"has no {victim}")
+        os.kill(random.choice(found), signal.SIGKILL)
+
+    def _with(self, text: bytes) -> list[int]:
+        return [pid for pid in self._pids() if text in _text(pid, "cmdline")]
+
+    def _jvms(self) -> list[int]:
+        return [
+            pid for pid in self._with(b"org.apache.spark.deploy.SparkSubmit") if b"java" in _text(pid, "comm")
+        ]
+
+    def _executors(self) -> list[int]:
+        return self._with(b"CoarseGrainedExecutorBackend")
+
+    def _planners(self) -> list[int]:
+        return self._with(b"pyspark.sql.streaming.python_streaming_source_runner")
+
+    def _workers(self) -> list[int]:
+        """The processes that a Python daemon of Spark has forked."""
+        daemons = set(self._with(b"headrace.spark.daemon"))
+        return [pid for pid in daemons if _stat(pid)[1:2] and int(_stat(pid)[1]) in daemons]
 
     def _pids(self) -> list[int]:
         """All processes that come from this one, also when it is gone."""
@@ -124,6 +160,10 @@ class Drivers:
         """One more process."""
         self._started.append(Driver(len(self._started), self._folder, (*self._options, *more)))
         return self._started[-1]
+
+    def said(self) -> str:
+        """All that they have printed."""
+        return "\n".join(driver.said() for driver in self._started)
 
     def end(self) -> None:
         for driver in self._started:

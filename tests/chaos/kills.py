@@ -2,63 +2,199 @@
 
 from __future__ import annotations
 
-import random
+import json
+import signal
+import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
 
-import pytest
+from headrace.failpoints import HOLD, IN_RECOVERY
+from headrace.log import TopicLog
+from headrace.log.embedded import EmbeddedLog
+from tests.chaos.drivers import process_environment
+from tests.chaos.kinds import KINDS
+from tests.chaos.schedule import ANY_TIME, CATCH_UP, Kill, Round, passes
+from tests.chaos.subject import Subject, subject
+from tests.chaos.verify import check_output, check_stores
+from tests.kafka.reading import read_committed
+from tests.spark.harness import read_topic
 
-from headrace.failpoints import IN_DRIVER
-from headrace.log import TopicLog, TopicPartition
-from tests.chaos.drivers import TIMEOUT, Driver, Drivers
-from tests.spark.harness import Part, append
-
-ANY_TIME = ("driver at any time", "worker at any time")
-"""Kills at no point in particular."""
-
-
-def kill_all(
-    log: TopicLog,
-    application_id: str,
-    processes: Drivers,
-    inputs: Sequence[Part],
-    points: Sequence[str],
-    kills: int,
-    capsys: pytest.CaptureFixture[str],
-) -> Driver:
-    """Feed all input, with so many kills on the way; the driver that runs in the end."""
-    driver = processes.start()
-    began = time.monotonic()
-    for number in range(kills):
-        point = points[number % len(points)]
-        if point in ANY_TIME:
-            append(log, inputs[number])
-            driver.wait_until_running()
-            time.sleep(random.random() / 2)
-            if point == ANY_TIME[0]:
-                driver.process.kill()
-            else:
-                driver.kill_a_worker()
-        else:
-            driver.arm(point)
-            append(log, inputs[number])
-            driver.wait_until_hit(point)
-        if point in (*IN_DRIVER, ANY_TIME[0]):
-            assert driver.wait() == -9
-            driver = processes.start()
-        with capsys.disabled():
-            print(f"\n  kill {number + 1} of {kills}: {point}, {time.monotonic() - began:.0f} s", end="")
-    for part in inputs[kills:]:
-        append(log, part)
-    driver.wait_until_running()
-    wait_until_committed(log, application_id)
-    return driver
+ENDS_THE_DRIVER = {"driver": -9, "jvm": 1}
+"""Victims without which a driver cannot go on, and the exit code that it ends with."""
 
 
-def wait_until_committed(log: TopicLog, application_id: str) -> None:
-    """Until all of the topic `in` is read, as the log says."""
-    places = [TopicPartition("in", number) for number in range(log.topics()["in"])]
-    deadline = time.monotonic() + TIMEOUT
-    while log.positions(application_id) != log.latest(places):
-        assert time.monotonic() < deadline, f"committed is {log.positions(application_id)}"
-        time.sleep(0.05)
+@dataclass(slots=True)
+class Result:
+    """What became of a kill."""
+
+    topology: str
+    log: str
+    victim: str
+    point: str
+    ok: bool
+    seconds: float
+    chance: bool = False
+    master: str = ""
+    why: str = ""
+
+    @property
+    def where(self) -> str:
+        return self.log if not self.master else f"{self.log}, executors"
+
+    @classmethod
+    def load(cls, file: Path) -> list[Result]:
+        return [cls(**each) for each in json.loads(file.read_text())["kills"]]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A round that is over."""
+
+    round: Round
+    results: list[Result]
+    records: int = 0
+    rows: int = 0
+    why: str = ""
+    said: str = ""
+    """All that the drivers have printed."""
+
+    def save(self, folder: Path) -> None:
+        """Keep it, for a table over several commands."""
+        folder.mkdir(parents=True, exist_ok=True)
+        counts = {"seed": self.round.seed, "records": self.records, "rows": self.rows}
+        found = {**counts, "kills": [asdict(result) for result in self.results]}
+        (folder / f"{self.round.name}.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+def run(
+    plan: Round, folder: Path, servers: str | None, told: Callable[[Result], None] = lambda result: None
+) -> Outcome:
+    """All kills of a round, with a look at all topics after each, and at the stores in the end. The first kill after
+    which something is wrong ends it.
+    """
+    kind = KINDS[plan.kind]
+    random = Random(f"{plan.seed} {plan.kind} {plan.log} {plan.master}")
+    servers = servers if plan.log == "kafka" else None
+    outcome = Outcome(plan, [])
+    with subject(kind, folder, random, servers=servers, master=plan.master) as app:
+        read = partial(read_topic, app.log) if servers is None else partial(read_committed, servers)
+        for kill in plan.kills:
+            began, why = time.monotonic(), ""
+            try:
+                strike(app, kill)
+                app.settle()
+                outcome.records = check_output(app, read, f"{plan}, after {kill}")
+            except AssertionError as error:
+                why = str(error)
+            seconds = time.monotonic() - began
+            victim, point, master = kill.victim, kill.point, plan.master or ""
+            result = Result(plan.kind, plan.log, victim, point, not why, seconds, kill.chance, master, why)
+            outcome.results.append(result)
+            told(result)
+            if why:
+                outcome.why = why
+                return outcome
+        try:
+            app.feed()
+            app.settle()
+            app.stop()
+            outcome.records = check_output(app, read, f"{plan}, in the end")
+            outcome.rows = check_stores(app, f"{plan}, in the end")
+        except AssertionError as error:
+            outcome.why = str(error)
+            for result in outcome.results:
+                result.ok = False
+        outcome.said = app.processes.said()
+    return outcome
+
+
+def strike(app: Subject, kill: Kill) -> None:
+    """One part of the input, and one kill while it is worked through."""
+    driver = app.driver
+    if kill.point == ANY_TIME:
+        app.feed()
+        time.sleep(app.random.random() * 0.6)
+        driver.kill(kill.victim, app.random)
+    elif kill.point in (*IN_RECOVERY, CATCH_UP):
+        _strike_recovery(app, kill)
+        return
+    elif kill.victim == "maintainer":
+        _strike_maintainer(app, kill)
+        return
+    elif passes(kill.point) == kill.victim:
+        driver.arm(kill.point)
+        app.feed()
+        _wait_until_hit(app, kill.point)
+    else:
+        driver.arm(kill.point, HOLD)
+        app.feed()
+        _wait_until_hit(app, kill.point)
+        driver.kill(kill.victim, app.random)
+        if kill.victim not in ENDS_THE_DRIVER:
+            time.sleep(0.05)
+        driver.disarm()
+    if kill.victim in ENDS_THE_DRIVER:
+        code = driver.wait()
+        assert code == ENDS_THE_DRIVER[kill.victim], f"ended with {code}:\n{driver.said()}"
+        driver.end()
+        driver.disarm()
+        app.start()
+
+
+def _wait_until_hit(app: Subject, point: str) -> None:
+    """Spark tells of its commits late, and upkeep comes when it is due: more batches may be needed."""
+    if point.startswith(("spark.", "upkeep.")):
+        deadline = time.monotonic() + 60
+        while (app.driver.failpoints / point).exists() and time.monotonic() < deadline:
+            app.settle_or_end()
+            if (app.driver.failpoints / point).exists() and app.driver.process.poll() is None:
+                app.feed()
+    app.driver.wait_until_hit(point)
+
+
+def _strike_recovery(app: Subject, kill: Kill) -> None:
+    """A worker dies while it brings its stores to what the log says, for which there must be a reason first."""
+    if kill.point.startswith("undo."):
+        # The batch is done, and on disk; but it never counts.
+        app.driver.arm("task.after")
+        app.driver.arm(kill.point)
+        app.feed()
+        app.driver.wait_until_hit("task.after")
+        app.driver.wait_until_hit(kill.point)
+        return
+    older = None
+    if kill.point == CATCH_UP:
+        older = app.copy_stores()
+        for _ in range(2):
+            app.feed()
+            app.settle()
+    app.lose_stores(older)
+    app.driver.arm("restore.chunk")
+    app.start()
+    app.driver.wait_until_hit("restore.chunk")
+    app.feed()
+
+
+def _strike_maintainer(app: Subject, kill: Kill) -> None:
+    """A process that compacts and tidies up dies, in the middle of a batch; there must be enough to do for it."""
+    app.driver.arm(kill.point)
+    for _ in range(30):
+        app.feed()
+        if maintain(app.log, app.driver.failpoints) == -signal.SIGKILL:
+            return
+        app.settle()
+    raise AssertionError(f"`{kill.point}` was not passed")
+
+
+def maintain(log: TopicLog, failpoints: Path) -> int:
+    """Look after the log in a process of its own; its exit code."""
+    assert isinstance(log, EmbeddedLog)
+    code = "import sys; from headrace.log.embedded import EmbeddedLog; EmbeddedLog(sys.argv[1]).maintain()"
+    environment = process_environment() | {"HEADRACE_FAILPOINTS": str(failpoints)}
+    command = [sys.executable, "-c", code, str(log.directory)]
+    return subprocess.run(command, env=environment, check=False, timeout=60).returncode

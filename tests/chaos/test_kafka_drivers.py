@@ -1,4 +1,4 @@
-"""Drivers that are killed, stopped and fenced: Kafka holds what the test driver writes, each record once."""
+"""Drivers that are stopped and fenced: Kafka holds what the test driver writes, each record once."""
 
 from __future__ import annotations
 
@@ -12,29 +12,11 @@ import pytest
 
 from headrace.log import LogConfig, TopicLog, open_log
 from tests.chaos import counting_app
-from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores, some_parts
+from tests.chaos.checks import PARTITIONS, TOPICS, check_output, some_parts, wait_until_committed
 from tests.chaos.drivers import Drivers, drivers
-from tests.chaos.kills import ANY_TIME, kill_all, wait_until_committed
-from tests.kafka.applications import applications
 from tests.kafka.broker import Broker
 from tests.kafka.reading import read_committed
 from tests.spark.harness import append
-
-POINTS = (
-    # The hardest first: a short run has only these.
-    "publish.sent",
-    "local_commit.after",
-    "publish.committed",
-    "publish.before",
-    "process.after",
-    "batch.after",
-    "plan.after",
-    *ANY_TIME,
-    "collect.after",
-    "task.after",
-    "prepare.after",
-    "read.after",
-)
 
 
 @pytest.fixture
@@ -66,33 +48,6 @@ def processes(broker: Broker, application_id: str, tmp_path: Path) -> Iterator[D
     arguments = [part for option in options.items() for part in option]
     with drivers(tmp_path, counting_app.__file__, *arguments) as made:
         yield made
-
-
-def test_nothing_is_lost_and_nothing_is_doubled(
-    log: TopicLog,
-    broker: Broker,
-    processes: Drivers,
-    application_id: str,
-    kafka_kills: int,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    inputs = some_parts(kafka_kills + 1)
-    driver = kill_all(log, application_id, processes, inputs, POINTS, kafka_kills, capsys)
-    driver.process.terminate()
-    assert driver.wait() == 0, driver.said()
-    # After a mere crash nothing is rebuilt: the stores on disk go on where they were.
-    assert "restored" not in driver.said()
-    check_output(partial(read_committed, broker.bootstrap_servers), inputs)
-    # Another machine has no local stores at all: what it finds in the changelogs is the same.
-    with applications(broker, tmp_path / "elsewhere", application_id) as application:
-        app = application(counting_app.topology)
-        with app:
-            app.catch_up()
-            assert app.streams is not None
-            check_stores(app.streams, inputs)
-        assert "rebuilt" in app.recoveries()
-    check_output(partial(read_committed, broker.bootstrap_servers), inputs)
 
 
 def test_a_zombie_ends_and_the_process_that_took_over_goes_on(

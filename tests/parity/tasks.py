@@ -34,11 +34,13 @@ Sequences = dict[str, list[list[Rec]]]
 class TaskDriver(TopologyTestDriver):
     """One task of a sub-topology. What it repartitions, or writes to a topic that it reads, is not looped back."""
 
-    def __init__(self, topology: Topology, config: StreamsConfig, sub: SubTopology, number: int) -> None:
+    def __init__(
+        self, topology: Topology, config: StreamsConfig, sub: SubTopology, number: int, clock: int
+    ) -> None:
         self._sub = sub
         self._task_id = TaskId(sub.id, number)
         self.written: dict[tuple[str, bool], list[Any]] = {}
-        super().__init__(topology, config, initial_wall_clock_time=0)
+        super().__init__(topology, config, initial_wall_clock_time=clock)
 
     def _whole(self, whole: SubTopology) -> SubTopology:
         return self._sub
@@ -54,8 +56,10 @@ class TaskDriver(TopologyTestDriver):
         """For sinks that choose a partition."""
         self._output.partitions = topics.__getitem__
 
-    def feed(self, topics: Sequences) -> None:
-        """Process all, in the order of a task."""
+    def feed(self, topics: Sequences, clock: int) -> None:
+        """Process all, in the order of a task, at this wall-clock time."""
+        moved = clock > self._clock()
+        self._clock.now = clock
         order = {t: n for n, source in enumerate(self._sub.sources) for t in source.topics}
         lanes = []
         for topic in sorted((t for t in topics if any(topics[t])), key=lambda t: (order.get(t, -1), t)):
@@ -67,6 +71,8 @@ class TaskDriver(TopologyTestDriver):
             for place in merge_order([[[record.timestamp for _, record in lane]] for lane in lanes]):
                 topic, record = flat[place]
                 self.pipe_bytes(topic, *record)
+        if moved:
+            self.advance_wall_clock_time(timedelta(0))
 
     def take(self) -> dict[tuple[str, bool], list[Any]]:
         taken, self.written = self.written, {}
@@ -76,13 +82,20 @@ class TaskDriver(TopologyTestDriver):
 class Tasks:
     """All tasks of a topology."""
 
-    def __init__(self, topology: Topology, config: StreamsConfig, layout: Layout, topics: Mapping[str, int]):
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        layout: Layout,
+        topics: Mapping[str, int],
+        clock: int = 0,
+    ):
         self.layout = layout
         self.topics = topics
-        self.clock = 0
+        self.clock = clock
         self.placements = sorted(layout.placements, key=lambda placement: placement.stage)
         self.drivers = {
-            (placement.sub.id, number): TaskDriver(topology, config, placement.sub, number)
+            (placement.sub.id, number): TaskDriver(topology, config, placement.sub, number, clock)
             for placement in self.placements
             for number in range(placement.tasks)
         }
@@ -93,15 +106,13 @@ class Tasks:
 
     def run(self, batch: Batch) -> None:
         """One batch, and those that follow from what it sends back to a topic that is read."""
-        moved, self.clock = batch.clock - self.clock, batch.clock
+        self.clock = batch.clock
         waiting = {topic: dict(partitions) for topic, partitions in batch.records.items()}
-        waiting = self._batch(waiting, moved)
+        waiting = self._batch(waiting)
         while waiting:
-            waiting = self._batch(waiting, 0)
+            waiting = self._batch(waiting)
 
-    def _batch(
-        self, records: Mapping[str, Mapping[int, list[Rec]]], moved: int
-    ) -> dict[str, dict[int, list[Rec]]]:
+    def _batch(self, records: Mapping[str, Mapping[int, list[Rec]]]) -> dict[str, dict[int, list[Rec]]]:
         for topic in self.layout.globals.values():
             for driver in self.drivers.values():
                 for _, found in sorted(records.get(topic, {}).items()):
@@ -112,9 +123,7 @@ class Tasks:
         for placement in self.placements:
             for number in range(placement.tasks):
                 driver = self.drivers[placement.sub.id, number]
-                driver.feed(self._inputs(placement, number, records, shuffled))
-                if moved:
-                    driver.advance_wall_clock_time(timedelta(milliseconds=moved))
+                driver.feed(self._inputs(placement, number, records, shuffled), self.clock)
                 for (topic, repartition), rows in driver.take().items():
                     writer = (placement.sub.id, number)
                     self._sent(writer, topic, repartition, rows, shuffled, later)

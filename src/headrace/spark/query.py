@@ -180,11 +180,13 @@ def in_a_few_words(text: str) -> str:
             "a Python worker died: it was killed, ran out of memory, "
             "or a native library crashed; its last words, if any, are above"
         )
+    # Nothing but the planner is asked directly by the query's own thread.
+    planner = "the Python process that plans batches died: it was killed, or ran out of memory"
     if "[STREAM_FAILED]" in text and "no cause message" in text:
-        # Nothing but the planner is asked directly by the query's own thread.
-        return "the Python process that plans batches died: it was killed, or ran out of memory"
+        return planner
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")
     ]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return (causes or lines or ["the query ended without saying why"])[-1 if causes else 0]
+    found = (causes or lines or ["the query ended without saying why"])[-1 if causes else 0]
+    return planner if found.rpartition(": ")[2] in ("Connection reset", "Broken pipe") else found

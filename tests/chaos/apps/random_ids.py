@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import random
+from datetime import timedelta
 
 from headrace import StreamsBuilder
+
+config = {"commit_interval": timedelta(milliseconds=1)}
 
 builder = StreamsBuilder()
 ids = builder.stream("in", value=str).map_values(lambda value: f"{value}-{random.random()}", value=str)
