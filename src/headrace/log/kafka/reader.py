@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -142,27 +142,32 @@ class Reader:
             if first is None:
                 return False
             messages = [first, *self._consumer.consume(10_000, 0)]
-        for (topic, partition), run in groupby(messages, _place_of):
-            place = TopicPartition(topic, partition)
+        for place, run in _runs(messages):
             buffer = self._buffers.get(place)
             if buffer is None:
                 continue
-            good = []
-            for message in run:
-                error = message.error()
-                if error is None:
-                    good.append(message)
-                else:
-                    if good:
-                        buffer.add(good)
-                        good = []
-                    self._handle(buffer, error, message.offset())
-            if good:
-                buffer.add(good)
+            if any(message.error() for message in run):
+                self._add_with_errors(buffer, run)
+            else:
+                buffer.add(run)
             if place in self._buffers and not buffer.busy and not buffer.paused and len(buffer) > _AHEAD_ROWS:
                 buffer.paused = True
                 self._consumer.pause([Place(*buffer.place)])
         return True
+
+    def _add_with_errors(self, buffer: Buffer, run: Sequence[Any]) -> None:
+        good = []
+        for message in run:
+            error = message.error()
+            if error is None:
+                good.append(message)
+            else:
+                if good:
+                    buffer.add(good)
+                    good = []
+                self._handle(buffer, error, message.offset())
+        if good:
+            buffer.add(good)
 
     def _handle(self, buffer: Buffer, error: KafkaError, offset: int) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
@@ -214,6 +219,15 @@ def shared_reader(connection: Connection) -> Reader:
             _shared[connection] = Reader(connection)
             connection.on_close(_shared[connection].close)
         return _shared[connection]
+
+
+def _runs(messages: Sequence[Any]) -> Iterable[tuple[TopicPartition, Sequence[Any]]]:
+    """Messages of one partition after the other. Mostly there is but one, and then nobody need be asked in turn."""
+    topics = {message.topic() for message in messages}
+    partitions = {message.partition() for message in messages}
+    if len(topics) == len(partitions) == 1:
+        return [(TopicPartition(topics.pop(), partitions.pop()), messages)]
+    return [(TopicPartition(*place), list(run)) for place, run in groupby(messages, _place_of)]
 
 
 def _place_of(message: Any) -> tuple[str, int]:
