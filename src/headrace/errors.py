@@ -27,6 +27,7 @@
     │   └── BufferFullError         `suppress` may hold back no more than it does
     ├── StoreError                  a state store was used wrongly, or is not there
     │   ├── StoreNotConnectedError  a processor asks for a store of others
+    │   ├── DiskFullError           the disk under the local stores has no room for a commit
     │   └── ClosedStoreError        a store was used after the end of its task, driver or application
     ├── SparkFailedError            Spark lost a part of the running query
     └── LogError                    the topic log refused or lost something
@@ -186,6 +187,10 @@ class UnknownStoreError(UnknownNodeError, StoreError):
 
 class StoreNotConnectedError(StoreError):
     """A processor asks for a store of others."""
+
+
+class DiskFullError(StoreError):
+    """The disk under the local stores has no room for a commit; what was committed before is intact."""
 
 
 class ClosedStoreError(StoreError):

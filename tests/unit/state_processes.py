@@ -11,7 +11,7 @@ from typing import Any
 
 from state_cases import Changelogs
 
-from headrace.errors import StoreError
+from headrace.errors import DiskFullError
 from headrace.serdes import serde_for
 from headrace.state.local import Accepted, LocalReader, LocalState, Stamp
 from headrace.topology.stores import StoreSpec
@@ -98,7 +98,7 @@ def crowded(path: Path, limit: int) -> None:
         store.put(f"more-{number}", "x" * 1_000)
     try:
         state.commit(Stamp("i", 2, "a"), accepted(1))
-    except StoreError as error:
+    except DiskFullError as error:
         print(error, flush=True)
     state.rollback()
     print(state.prepare(accepted(1), Changelogs().read).kind, {value for _, value in store.all()}, flush=True)

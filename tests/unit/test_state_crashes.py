@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,10 @@ def test_a_full_disk_is_told_and_leaves_the_last_commit(tmp_path: Path) -> None:
     done = processes.run("crowded", tmp_path, size + 200_000)
     assert done.returncode == 0, done.stderr
     told, kind = done.stdout.strip().rsplit("\n", 1)
-    assert "has no room for this commit" in told
+    assert f"the disk under `{tmp_path}` is full" in told
+    assert (
+        "this commit needs about 40,377,780 bytes" in told
+    )  # twice 20,000 keys of 9 or 10 bytes and 1,000 for each value
     assert "set `state_dir`" in told
     assert kind == "same {'value-1'}"
     assert found(tmp_path, 1) == "same whole"
@@ -282,3 +286,51 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(StoreError, match=r"cannot be opened.*set `state_dir`"):
         LocalState(tmp_path / "file" / "0_0", [SPEC]).prepare(Accepted(), no_changelog)
+
+
+def cut_off(data: Path) -> None:
+    os.truncate(data, data.stat().st_size // 2)
+
+
+def cut_off_all(data: Path) -> None:
+    os.truncate(data, 0)
+
+
+def overwrite(data: Path) -> None:
+    with data.open("r+b") as file:
+        file.write(random.Random(1).randbytes(data.stat().st_size))
+
+
+def replace(data: Path) -> None:
+    data.unlink()
+    data.write_bytes(b"something else")
+
+
+@pytest.mark.parametrize("damage", [cut_off, cut_off_all, overwrite, replace])
+def test_what_others_do_to_a_file_that_is_open_is_noticed_before_it_is_read(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    """Following its pages would end this process."""
+    state = LocalState(tmp_path, [SPEC])
+    reader = LocalReader(tmp_path, [SPEC])
+    assert state.prepare(processes.accepted(1), processes.logs_of(1).read).kind == "rebuilt"
+    assert state.prepare(processes.accepted(1), no_changelog).kind == "same"
+    reader.renew()
+    damage(tmp_path / "data.mdb")
+    assert state.prepare(processes.accepted(1), processes.logs_of(1).read).kind == "rebuilt"
+    assert len(dict(state.backend("s").range(None, None))) == processes.KEYS
+    assert reader.renew() == Stamp("i", 1, "a")
+    assert len(dict(reader.backend("s").range(None, None))) == processes.KEYS
+    reader.close()
+    state.close()
+
+
+def test_a_file_of_garbage_is_not_thrown_away_by_who_only_reads(tmp_path: Path) -> None:
+    data = made(tmp_path) / "data.mdb"
+    overwrite(data)
+    garbage = data.read_bytes()
+    reader = LocalReader(tmp_path, [SPEC])
+    with pytest.raises(StoreError, match="cannot be read"):
+        reader.renew()
+    reader.close()
+    assert data.read_bytes() == garbage

@@ -6,11 +6,18 @@ import logging
 import threading
 
 from headrace.app.engine import Engine
-from headrace.errors import FencedError, HeadraceError, OffsetOutOfRangeError, ProcessingError, StartError
+from headrace.errors import (
+    DiskFullError,
+    FencedError,
+    HeadraceError,
+    OffsetOutOfRangeError,
+    ProcessingError,
+    StartError,
+)
 
 logger = logging.getLogger("headrace")
 
-FINAL = (ProcessingError, FencedError, OffsetOutOfRangeError, StartError)
+FINAL = (ProcessingError, FencedError, OffsetOutOfRangeError, StartError, DiskFullError)
 """Errors that would only come again."""
 RESTARTS = 3
 """How often in a row a query that was lost with a worker is started again without a commit in between."""

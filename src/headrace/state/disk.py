@@ -101,9 +101,11 @@ class Disk:
         """Whether any store has changes."""
         return any(backend.changed() for backend in self.backends.values())
 
-    def write(self, held: Held, *, undo: bool, more: Mapping[str, Writer] = NOTHING_MORE) -> None:
+    def write(
+        self, held: Held, *, undo: bool, more: Mapping[str, Writer] = NOTHING_MORE, need: int = 0
+    ) -> None:
         """Write all changes and what is held now, in one transaction. With `undo`, it can be taken back; `more` is
-        written into stores first, and cannot.
+        written into stores first, and cannot; `need` is about how many bytes it has.
         """
 
         def change(txn: Any, databases: dict[str, Any]) -> None:
@@ -123,7 +125,7 @@ class Disk:
             if undo:
                 failpoint("local_commit.inside")
 
-        self._transact(held, change)
+        self._transact(held, change, need=need)
         for backend in self.backends.values():
             backend.reset(backend.marks.copy())
 
@@ -190,7 +192,11 @@ class Disk:
         self._refusal = reason
 
     def _transact(
-        self, held: Held, change: Callable[[Any, dict[str, Any]], None], others: Iterable[str] = ()
+        self,
+        held: Held,
+        change: Callable[[Any, dict[str, Any]], None],
+        others: Iterable[str] = (),
+        need: int = 0,
     ) -> None:
         environment = self._require()
         self.unbind()
@@ -198,7 +204,7 @@ class Disk:
         while True:
             databases = environment.databases([*self._names, *others])
             try:
-                with environment.write() as txn:
+                with environment.write(lambda: need + self._size_of_changes()) as txn:
                     if txn.get(HELD, None, databases[META]) != self._raw:
                         raise self._overtaken()
                     change(txn, databases)
@@ -209,6 +215,13 @@ class Disk:
             except DAMAGE as error:
                 raise self.distrust(error) from error
         self.held, self._raw = held, raw
+
+    def _size_of_changes(self) -> int:
+        return sum(
+            len(key) + len(value or b"")
+            for backend in self.backends.values()
+            for key, value in backend.overlay.items()
+        )
 
     def _read_held(self) -> bytes | None:
         environment = self._require()

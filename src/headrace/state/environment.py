@@ -6,14 +6,14 @@ import errno
 import fcntl
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import lmdb
 
-from headrace.errors import StoreError
+from headrace.errors import DiskFullError, StoreError
 from headrace.state.probe import is_readable
 from headrace.state.seal import SealFile
 from headrace.state.table import DAMAGE
@@ -22,6 +22,7 @@ MAP_SIZE: Final = 256 * 1024**3
 """Address space, not disk: the file grows as it is filled, and the map when it is full."""
 # A write that was cut short is an input/output error to LMDB.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_LEAST_NEED = 65_536
 _NOT_OURS = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
 logger = logging.getLogger("headrace")
@@ -52,11 +53,14 @@ class Environment:
         self.is_for_writing = False
         self._env: Any = self._start(map_size, reading)
         self._identity = self._file_identity()
+        self._known: tuple[int, int] | None = None
 
     def _start(self, map_size: int, reading: bool) -> Any:
         try:
             return self._check_and_open(map_size, reading)
         except (OSError, lmdb.Error) as error:
+            if _has_no_room(error):
+                raise self._explain(error) from error
             raise StoreError(
                 f"the store in `{self.path}` cannot be opened: {error}; check the folder's owner and rights, "
                 "or set `state_dir` to another"
@@ -100,8 +104,14 @@ class Environment:
 
     @property
     def is_current(self) -> bool:
-        """Whether this is open, and still the file at the path."""
-        return self._env is not None and self._identity == self._file_identity()
+        """Whether this is open, still the file at the path, and nobody else has written to that.
+
+        Following the pages of a file that was cut off or overwritten would end the process.
+        """
+        if self._env is None or self._identity != self._file_identity():
+            return False
+        self._known = self._seal.untouched(self._known)
+        return self._known is not None
 
     def suspend(self) -> None:
         """Close without a seal; whoever uses it acquires it anew. LMDB must not be carried over a fork."""
@@ -136,8 +146,11 @@ class Environment:
             return self._env.begin()
 
     @contextmanager
-    def write(self) -> Iterator[Any]:
-        """A write transaction: committed at the end of the block, aborted by an exception."""
+    def write(self, need: Callable[[], int] = lambda: 0) -> Iterator[Any]:
+        """A write transaction: committed at the end of the block, aborted by an exception.
+
+        `need` is asked how many bytes change when there is no room for them.
+        """
         txn = self._begin_write()
         try:
             self._seal.break_clean()
@@ -146,13 +159,19 @@ class Environment:
         except (lmdb.MapFullError, *DAMAGE):
             txn.abort()
             raise
-        except lmdb.Error as error:
+        except (lmdb.Error, OSError) as error:
             txn.abort()
-            raise self._explain(error) from error
+            raise self._explain(error, need()) from error
         except BaseException:
             txn.abort()
             raise
-        self._seal.write()
+        self._write_seal()
+
+    def _write_seal(self) -> None:
+        try:
+            self._known = self._seal.write()
+        except OSError as error:
+            raise self._explain(error) from error
 
     def _begin_write(self) -> Any:
         try:
@@ -179,7 +198,7 @@ class Environment:
             opened, made = self._open_databases(missing, create)
             self._databases |= opened
             if made:
-                self._seal.write()
+                self._write_seal()
         return {name: self._databases[name] for name in names if name in self._databases}
 
     def _open_databases(self, names: list[str], create: bool) -> tuple[dict[str, Any], bool]:
@@ -241,20 +260,31 @@ class Environment:
             return None
         return stat.st_dev, stat.st_ino
 
-    def _explain(self, error: lmdb.Error) -> StoreError:
-        code = getattr(error, "code", 0)
-        reason = str(error)
-        if code in _NO_ROOM or any(os.strerror(number) in reason for number in _NO_ROOM):
-            disk = os.statvfs(self.path)
-            failing = ", or is failing" if os.strerror(errno.EIO) in reason else ""
+    def _explain(self, error: lmdb.Error | OSError, need: int = 0) -> StoreError:
+        if not _has_no_room(error):
             return StoreError(
-                f"the disk under `{self.path}` has no room for this commit{failing} "
-                f"({disk.f_bavail * disk.f_frsize:,} bytes are free; it needs about twice the size of the "
-                "changes): make room, or set `state_dir` to a larger disk; the last commit is intact"
+                f"the store in `{self.path}` could not be written: {error}; the last commit is intact"
             )
-        return StoreError(
-            f"the store in `{self.path}` could not be written: {error}; the last commit is intact"
+        failing = ", or is failing" if os.strerror(errno.EIO) in str(error) else ""
+        # LMDB writes every page that changes anew, and what undoes the commit beside it.
+        wants = f"about {max(2 * need, _LEAST_NEED):,} bytes" if need else "some room for a new file"
+        return DiskFullError(
+            f"the disk under `{self.path}` is full{failing}: this commit needs {wants}, and "
+            f"{_free(self.path):,} bytes are free; make room and start again, or set `state_dir` to a larger disk: the "
+            "last commit is intact, and nothing is lost"
         )
+
+
+def _has_no_room(error: Exception) -> bool:
+    code = getattr(error, "errno", None) or getattr(error, "code", 0)
+    return code in _NO_ROOM or any(os.strerror(number) in str(error) for number in _NO_ROOM)
+
+
+def _free(path: Path) -> int:
+    while not path.exists():
+        path = path.parent
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize
 
 
 @contextmanager

@@ -23,8 +23,8 @@ _PORTION_BYTES = 32 * 1024 * 1024
 # From so many offsets on, records are sorted in columns; these portions are larger, since only the first one finds an
 # empty store.
 _LEAST_BULK = 20_000
-_BULK_RECORDS = 1_000_000
-_BULK_BYTES = 64 * 1024 * 1024
+_BULK_RECORDS = 2_000_000
+_BULK_BYTES = 128 * 1024 * 1024
 
 
 class Filler:
@@ -102,7 +102,7 @@ class Filler:
             filling.reach(at + int(part * (min(reached, filling.end - 1) - at)))
             self._watch(filling)
 
-        self._write_portion({filling.store: lambda txn, db: portion.write(txn, db, tell)})
+        self._write_portion({filling.store: lambda txn, db: portion.write(txn, db, tell)}, portion.bytes)
         filling.records, filling.bytes = records + portion.records, size + portion.bytes
 
     def _one_by_one(self, filling: Filling, chunks: Iterable[ChangelogChunk]) -> None:
@@ -124,9 +124,9 @@ class Filler:
         if len(chunk.offsets):
             self._reached[filling.store] = int(chunk.offsets[-1]) + 1
 
-    def _write_portion(self, more: Mapping[str, Writer]) -> None:
+    def _write_portion(self, more: Mapping[str, Writer], need: int = 0) -> None:
         portion = msgspec.structs.replace(self._held, ends=dict(self._reached), filling=True)
-        self._disk.write(portion, undo=False, more=more)
+        self._disk.write(portion, undo=False, more=more, need=need)
         self._records = self._bytes = 0
 
 

@@ -77,7 +77,26 @@ class SealFile:
             return "whole" if seal.clean and untouched else "lost"
         return "whole" if untouched else "doubtful"
 
-    def write(self, *, clean: bool = False) -> None:
+    def untouched(self, known: tuple[int, int] | None) -> tuple[int, int] | None:
+        """Size and time of the file, if nobody has changed it but those who seal it afterwards; else None.
+
+        `known` is what this answered the last time; while that is still true, nothing has to be read.
+        """
+        for _ in range(_TRIES):
+            try:
+                stat = self._data.stat()
+            except FileNotFoundError:
+                return None
+            found = stat.st_size, stat.st_mtime_ns
+            if found == known:
+                return found
+            seal = self.read()
+            if seal is not None and (seal.size, seal.modified) == found:
+                return found
+            time.sleep(0.005)  # another process may have written, and be about to seal it
+        return None
+
+    def write(self, *, clean: bool = False) -> tuple[int, int]:
         """Seal the file as it is now; clean only when it was synced."""
         try:
             stat = self._data.stat()
@@ -93,6 +112,7 @@ class SealFile:
                 os.fsync(seal)
         finally:
             os.close(seal)
+        return size, modified
 
     def remove(self) -> None:
         """Without a seal, nobody trusts the file."""

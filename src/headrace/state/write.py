@@ -33,18 +33,29 @@ def write_changes(txn: Any, db: Any, backend: LmdbBackend, *, undo: bool) -> Und
     # In the order of the keys, LMDB finds its place at once.
     keys = sorted(overlay)
     values: list[bytes | None] = [overlay[key] for key in keys]
+    get = txn.get
+    olds: list[bytes | None] = []
     if keys and max(map(len, keys)) > LONGEST:
         stored, values = _in_buckets(txn, db, keys, values)
+        if undo:
+            olds = [get(key, None, db) for key in stored]
     else:
         stored = [KEY + key for key in keys]
+        if undo:
+            # What the batch has read need not be looked for again: it is as of the commit that this one is built on.
+            seen = overlay.seen
+            olds = [
+                seen[key] if key in seen else get(where, None, db)
+                for key, where in zip(keys, stored, strict=True)
+            ]
     if backend.marks != backend.base_marks:
         stored.append(MARKS)
         values.append(pack_marks(backend.marks))
+        if undo:
+            olds.append(get(MARKS, None, db))
     if not undo:
         _write(txn, db, stored, values)
         return None
-    get = txn.get
-    olds: list[bytes | None] = [get(key, None, db) for key in stored]
     if any(map(eq, values, olds)):
         kept = [i for i, (value, old) in enumerate(zip(values, olds, strict=True)) if value != old]
         stored, values, olds = [stored[i] for i in kept], [values[i] for i in kept], [olds[i] for i in kept]

@@ -1,0 +1,101 @@
+"""What happens to the disk under the local stores while an application runs."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from headrace import StreamsBuilder
+from headrace.errors import DiskFullError
+from tests.spark import topologies
+from tests.spark.harness import Application, encoded, reference
+from tests.spark.harness.inputs import of_partition, parts
+from tests.spark.harness.processes import command, pythons
+
+
+@contextmanager
+def no_more_than(size: int) -> Iterator[None]:
+    """The workers, and those that will be forked, may write no file beyond a size: to them the disk is full."""
+    daemons = [pid for pid in pythons(os.getpid()) if "daemon" in command(pid)]
+    assert daemons
+    before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in daemons}
+    for pid, (_, hard) in before.items():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        for pid, limits in before.items():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_full_disk_stops_the_application_and_it_goes_on_when_there_is_room(
+    application: Callable[..., Application],
+) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).group_by_key().reduce(
+        lambda old, new: new, store="latest"
+    ).to_stream().to("out")
+    app = application(builder.build(), partitions=2)
+    small = [encoded(f"k{n}", f"v{n}", n) for n in range(100)]
+    large = [encoded(f"k{n}", "x" * 20_000, 1_000 + n) for n in range(200)]
+    app.run([{"in": small}])
+    with no_more_than(1_000_000):
+        app.start()
+        with pytest.raises(DiskFullError) as told:
+            app.feed({"in": large})
+        app.stop()
+    message = str(told.value)
+    assert f"the disk under `{app.config.state_path}" in message
+    assert "this commit needs about" in message
+    assert "set `state_dir` to a larger disk" in message
+    with app:
+        app.catch_up()
+        assert app.streams is not None
+        found = dict(app.streams.store("latest").all())
+    assert found == {f"k{n}": "x" * 20_000 for n in range(200)}
+    written = [record.key for records in app.read("out").values() for record in records]
+    assert len(written) == 300, "nothing lost, nothing doubled"
+
+
+def test_what_others_do_to_the_stores_of_a_running_application(
+    application: Callable[..., Application],
+) -> None:
+    topology, inputs = topologies.windows(), parts("in", late=120, size=100, keys=20, count=4)
+    app = application(topology)
+    random = Random(4)
+
+    def delete(state: Path) -> None:
+        shutil.rmtree(state)
+
+    def truncate(state: Path) -> None:
+        for file in state.rglob("data.mdb"):
+            os.truncate(file, file.stat().st_size // 2)
+
+    def garble(state: Path) -> None:
+        for file in state.rglob("data.mdb"):
+            with file.open("r+b") as data:
+                data.write(random.randbytes(file.stat().st_size))
+
+    with app:
+        app.feed(inputs[0])
+        for damage, part in zip((delete, truncate, garble), inputs[1:], strict=True):
+            app.batches.clear()
+            damage(app.config.state_path)
+            app.feed(part)
+            assert "rebuilt" in app.recoveries(), damage.__name__
+        assert app.streams is not None
+        content = dict(app.streams.store("tumbling").all())
+    expected = {}
+    for number in range(4):
+        found = reference(topology, of_partition(inputs, number, 4), stores=["tumbling"])
+        expected.update(found.stores["tumbling"])
+        for topic, records in found.outputs.items():
+            assert app.read(topic)[number] == records
+    assert content == expected
