@@ -19,7 +19,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(READY) ## the fraud detector on Spark, with a generator, for a minute
+demo: $(READY) ## the fraud detector on Spark, at work, and killed in the middle of it: a minute
 	@$(BIN)/python -m examples.demo
 
 .PHONY: test

@@ -1,12 +1,12 @@
 """`make demo`: the fraud detector on Spark, with topics in a folder and a shop that makes up transactions.
 
-Ends by itself after a minute, or at Ctrl-C.
+The first act shows it at work. In the second it is killed, and goes on as if nothing had happened. Ends by itself after
+about a minute, or at Ctrl-C; the exit code is 1 if anything was lost or doubled.
 """
 
 from __future__ import annotations
 
 import argparse
-import random
 import shutil
 import signal
 import sys
@@ -16,34 +16,46 @@ from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
+from examples.demo_crash import act_two
+from examples.demo_shop import PER_SECOND, RISKY, Shop, open_shop, say
 from headrace import Streams, StreamsConfig
 from headrace.cli.load import find_topology, load_module
-from headrace.log import LogConfig, Outgoing, TopicLog, TopicPartition, open_log
+from headrace.log import TopicLog, TopicPartition
 from headrace.serdes import serde_for
 
 FOLDER = Path(".headrace/demo")
-USERS = [f"user-{number:03}" for number in range(500)]
-RISKY = USERS[::10]
-PER_SECOND = 400
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60, help="how long to run (default 60)")
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--seconds", type=float, default=16, help="how long the first act runs (default 16)")
+    parser.add_argument("--act", type=int, choices=[1, 2], help="only this one")
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help="where the topics are (default %(default)s)"
+    )
+    args = parser.parse_args()
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
 
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(args.folder, ignore_errors=True)
     # As `headrace run` does it: under the file's own name, so that the workers find its classes.
-    app = load_module(Path(__file__).with_name("fraud_detector.py"))
-    config = StreamsConfig(application_id="fraud-detector", data_dir=str(FOLDER))
-    log = open_log(LogConfig(directory=str(config.log_path)))
-    for topic in ("risk-scores", "transactions", "fraud-alerts"):
-        log.create_topic(topic, partitions=config.default_partitions)
-    publish_scores(log)
+    file = Path(__file__).with_name("fraud_detector.py")
+    app = load_module(file)
+    good = True
+    if args.act in (None, 1):
+        act_one(app, args.folder, stop, args.seconds)
+    if args.act in (None, 2) and not stop.is_set():
+        good = act_two(app, file, args.folder / "killed", stop, args.seconds / 4)
+    farewell(args.folder)
+    return 0 if good else 1
 
+
+def act_one(app: ModuleType, folder: Path, stop: threading.Event, seconds: float) -> None:
+    """The fraud detector at work: alerts as they come, and its store asked while it runs."""
+    config = StreamsConfig(application_id="fraud-detector", data_dir=str(folder))
+    log = open_shop(config)
+    shop = Shop(app, log)
     topology = find_topology(app)
     say("the topology, as Kafka Streams would describe it")
     print(topology.describe())
@@ -51,11 +63,9 @@ def main() -> int:
     with Streams(topology, config) as streams:
         streams.wait_until_running()
         say(f"running; a shop reports {PER_SECOND} transactions a second; alerts:")
-        shop = threading.Thread(target=sell, args=(app, log, stop), daemon=True)
         shop.start()
         watch(streams, Alerts(app, log), stop, time.monotonic() + seconds)
-        stop.set()
-        shop.join()
+        shop.close()
         say("asking the store `session-count-store` for some users' sessions, as of the last commit:")
         for user in RISKY[:8]:
             for window, count in streams.store("session-count-store").fetch(user):
@@ -64,33 +74,6 @@ def main() -> int:
                 )
         say("stopping between two commits …")
     log.close()
-    farewell()
-    return 0
-
-
-def publish_scores(log: TopicLog) -> None:
-    """Everybody's risk: a compacted topic would hold it in real life."""
-    score = serde_for(int).serialize
-    scores = [score(90 if user in RISKY else 20) for user in USERS]
-    now = round(time.time() * 1000)
-    log.append([Outgoing("risk-scores", [user.encode() for user in USERS], scores, [now] * len(USERS))])
-
-
-def sell(app: ModuleType, log: TopicLog, stop: threading.Event) -> None:
-    """Harmless transactions all the time, and now and then somebody in a hurry."""
-    write = serde_for(app.Transaction).serialize
-    rng = random.Random(7)
-    made = 0
-    while not stop.wait(0.1):
-        sales = [(rng.choice(USERS), round(rng.uniform(1, 900), 2)) for _ in range(PER_SECOND // 10)]
-        if rng.random() < 0.05:
-            thief = rng.choice(RISKY)
-            sales += [(thief, round(rng.uniform(1100, 5000), 2)) for _ in range(rng.randint(3, 4))]
-        now = round(time.time() * 1000)
-        keys = [f"tx-{made + i}".encode() for i in range(len(sales))]
-        values = [write(app.Transaction(user, amount)) for user, amount in sales]
-        log.append([Outgoing("transactions", keys, values, [now] * len(sales))])
-        made += len(sales)
 
 
 class Alerts:
@@ -132,12 +115,12 @@ def watch(streams: Streams, alerts: Alerts, stop: threading.Event, until: float)
     alerts.show()
 
 
-def farewell() -> None:
+def farewell(folder: Path) -> None:
     headrace = Path(sys.executable).with_name("headrace")
     command = headrace.relative_to(Path.cwd()) if headrace.is_relative_to(Path.cwd()) else headrace.name
     tips = {
-        f"{command} topics list --data-dir {FOLDER}": "what the demo left behind",
-        f"{command} consume fraud-alerts --data-dir {FOLDER}": "the alerts again",
+        f"{command} topics list --data-dir {folder}": "what the demo left behind",
+        f"{command} consume fraud-alerts --data-dir {folder}": "the alerts again",
         f"{command} run examples/word_count.py": "another application",
         "less examples/fraud_detector.py": "how little code it is",
         "less docs/tutorial/first-application.md": "your own",
@@ -149,10 +132,6 @@ def farewell() -> None:
 
 def clock(timestamp: int) -> str:
     return datetime.fromtimestamp(timestamp / 1000).strftime("%H:%M:%S")
-
-
-def say(text: str) -> None:
-    print(f"\033[1m— {text}\033[0m" if sys.stdout.isatty() else f"— {text}", flush=True)
 
 
 if __name__ == "__main__":

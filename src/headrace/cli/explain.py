@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from headrace.cli.common import pairs
-from headrace.cli.load import find_config, find_topology, load_module
+from headrace.cli.load import add_application_options, application_of
 from headrace.errors import ConfigError
 from headrace.spark.explain import explain
 from headrace.spark.explain.available import topics_that_are_there
@@ -17,7 +17,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser(
         "explain", help="show how a topology runs on Spark: stages, tasks, stores", description=__doc__
     )
-    parser.add_argument("app", help="a Python file with `topology = builder.build()`")
+    add_application_options(parser)
     parser.add_argument("--svg", metavar="FILE", help="draw it there")
     parser.add_argument("--mermaid", action="store_true", help="a Mermaid flowchart instead of text")
     parser.add_argument(
@@ -27,24 +27,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         metavar="TOPIC=NUMBER",
         help="assume so many, also for a topic that has others",
     )
-    parser.add_argument("--application-id", help="default: the name of the file")
-    parser.add_argument("--bootstrap-servers", help="Kafka's brokers; default: the embedded log")
-    parser.add_argument("--data-dir", help="the embedded log and the local stores (default .headrace)")
     parser.add_argument("--master", help="Spark's master (default: the cores of this machine)")
     parser.set_defaults(action=explain_app)
 
 
 def explain_app(args: argparse.Namespace) -> int:
     """Load the file, look which topics are there, and show the plan."""
-    module = load_module(args.app)
-    topology = find_topology(module)
-    config = find_config(
-        module,
-        application_id=args.application_id,
-        bootstrap_servers=args.bootstrap_servers,
-        data_dir=args.data_dir,
-        master=args.master,
-    )
+    topology, config = application_of(args, master=args.master)
     told = explain(topology, config, {**topics_that_are_there(config), **_numbers(args.partitions)})
     if args.svg is not None:
         Path(args.svg).write_text(told.to_svg())
