@@ -148,6 +148,28 @@ def test_the_version_changes_with_every_append_only(log: EmbeddedLog) -> None:
     assert log.version() > before
 
 
+def test_keys_go_to_the_partitions_of_kafkas_own_producers(log: EmbeddedLog) -> None:
+    """The hashes were recorded from Kafka's own code."""
+    recorded = [
+        (bytes.fromhex(line.rpartition(" ")[0]), int(line.rpartition(" ")[2]))
+        for line in (Path(__file__).parent / "data" / "murmur2.txt").read_text().splitlines()
+    ]
+    keys: list[bytes | None] = [key for key, _ in recorded]
+    keys[::3] = [None] * len(keys[::3])
+    log.create_topic("t", 7)
+    log.append([Outgoing("t", keys, [key for key, _ in recorded], [1] * len(keys))])
+    wanted = {key: (number & 0x7FFFFFFF) % 7 for key, number in recorded}
+    turns = [0] * 7
+    for partition in range(7):
+        for _, key, value, _ in rows(log, "t", partition):
+            if key is None:
+                turns[partition] += 1
+            else:
+                assert wanted[key] == partition
+                assert key == value
+    assert max(turns) - min(turns) <= 1, "records without a key take turns"
+
+
 def test_a_compacted_topic_wants_keys(log: EmbeddedLog) -> None:
     log.create_topic("t", 1, {"cleanup.policy": "compact"})
     with pytest.raises(LogError, match=r"`t` is compacted.*key"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -310,6 +311,30 @@ def test_upkeep_beside_a_publisher_and_a_reader(log: EmbeddedLog) -> None:
     log.maintain()
     newest = [{b"%d" % (number % size): b"%d" % number for number in range(200)} for size in (7, 11)]
     assert [{row[1]: row[2] for row in rows(log, "t", partition)} for partition in (0, 1)] == newest
+
+
+def test_an_endless_changelog_does_not_grow_for_ever(log: EmbeddedLog, clock: Clock) -> None:
+    """Forty rounds write forty times as much as the first one, and the file stays as large as it soon was."""
+    log.create_topic("t", 1, {**COMPACT, "min.cleanable.dirty.ratio": "0.5"})
+    log.create_topic("out", 1, {"retention.bytes": "100000"})
+    publisher = log.publisher("app")
+    chance = random.Random(5)
+    sizes = []
+    for _ in range(40):
+        for _ in range(8):
+            keys = [b"key-%03d" % chance.randrange(500) for _ in range(chance.randrange(200, 500))]
+            values = [None if chance.random() < 0.1 else chance.randbytes(100) for _ in keys]
+            changes = Outgoing("t", keys, values, [clock.now] * len(keys))
+            output = Outgoing("out", keys, values, [clock.now] * len(keys))
+            publisher.publish(Publication([output], [changes], {}, lambda ends: b"x"))
+        clock.now += 600
+        log.maintain()
+        sizes.append((log.directory / "data.mdb").stat().st_size)
+    publisher.close()
+    assert sizes[-1] <= 1.3 * sizes[9], sizes
+    assert sizes[-1] < 8_000_000, "about 17 MB were written"
+    keys_left = [row[1] for row in rows(log, "t")]
+    assert len(keys_left) < 2 * 500 + 8 * 500
 
 
 def test_what_a_deleted_topic_left_is_removed_later(log: EmbeddedLog) -> None:
