@@ -11,6 +11,8 @@ import msgspec
 from headrace import (
     BufferConfig,
     CogroupedKStream,
+    Consumer,
+    ConsumerRecord,
     EmitStrategy,
     GlobalKTable,
     JoinWindows,
@@ -20,6 +22,7 @@ from headrace import (
     KTable,
     Materialized,
     Processor,
+    Producer,
     Record,
     Serde,
     Serdes,
@@ -301,3 +304,10 @@ def of_a_driver(driver: TopologyTestDriver) -> None:
     assert_type(driver.input("words", str, int), TestInputTopic[str, int])
     assert_type(driver.output("words", value=Point).read_record(), Record[Any, Point])
     assert_type(driver.create_output_topic("words", str, float).read_key_values_to_map(), dict[str, float])
+
+
+def of_clients() -> None:
+    assert_type(Producer(), Producer[Any, Any])
+    assert_type(Producer(value=Point), Producer[Any, Point])
+    assert_type(Consumer("words"), Consumer[str, bytes])
+    assert_type(Consumer("words", key=int, value=Point).poll(), list[ConsumerRecord[int, Point]])

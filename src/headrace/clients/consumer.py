@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from headrace.clients.connect import connect
 from headrace.clients.membership import Membership
@@ -20,8 +21,13 @@ from headrace.record import RecordMetadata
 from headrace.serdes import Serde, explain_read, serde_for
 from headrace.windows import milliseconds
 
-K = TypeVar("K")
-V = TypeVar("V")
+if TYPE_CHECKING:  # what a checker takes for the types that nobody named
+    from typing_extensions import TypeVar
+
+    K = TypeVar("K", default=str)
+    V = TypeVar("V", default=bytes)
+else:
+    K, V = typing.TypeVar("K"), typing.TypeVar("V")
 
 _LONGEST_NAP = 0.05
 _ADMISSION_SECONDS = 30

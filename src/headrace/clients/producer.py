@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.clients.buffer import Buffer
 from headrace.clients.connect import connect
@@ -20,8 +21,13 @@ from headrace.origin import caller
 from headrace.serdes import Serde, explain_write, serde_for
 from headrace.windows import milliseconds
 
-K = TypeVar("K")
-V = TypeVar("V")
+if TYPE_CHECKING:  # what a checker takes for the types that nobody named
+    from typing_extensions import TypeVar
+
+    K = TypeVar("K", default=Any)
+    V = TypeVar("V", default=Any)
+else:
+    K, V = typing.TypeVar("K"), typing.TypeVar("V")
 
 _FULL_RECORDS = 20_000
 _FULL_BYTES = 8 * 1024 * 1024
