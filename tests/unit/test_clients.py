@@ -96,6 +96,18 @@ def test_an_application_is_no_group(tmp_path: Path) -> None:
         Consumer[str, bytes]("t", group="fraud", data_dir=tmp_path)
 
 
+@pytest.mark.parametrize("group", ["../up", "a/b c", "ä" * 100, "x" * 200])
+def test_a_group_may_have_any_name(tmp_path: Path, group: str) -> None:
+    where: Where = {"data_dir": tmp_path / "data"}
+    with Admin(**where) as admin:
+        admin.create_topic("t", partitions=1)
+    sent(where, "t", range(3))
+    for expected in ([0, 1], [2]):
+        with Consumer("t", value=int, group=group, from_beginning=True, **where) as consumer:
+            assert [record.value for record in consumer.poll(max_records=2)] == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 def test_a_topic_made_anew_was_not_read(tmp_path: Path) -> None:
     where: Where = {"data_dir": tmp_path}
     with Admin(**where) as admin:
@@ -160,11 +172,13 @@ def test_a_full_disk_reaches_the_sender_and_nothing_that_was_sent_is_lost(tmp_pa
 def test_what_cannot_be_written_at_the_end_is_counted(tmp_path: Path) -> None:
     with Admin(data_dir=tmp_path) as admin:
         admin.create_topic("t")
-        producer = Producer[str, int](data_dir=tmp_path, linger=timedelta(hours=0))
+        producer = Producer[str, int](data_dir=tmp_path, linger=timedelta(hours=1))
         producer.send("t", "a", 1)
         producer.flush()
         admin.delete_topic("t")
         producer.send("t", "a", 2)
+        with pytest.raises(LogError, match="`t` does not exist"):
+            producer.flush()
         with pytest.raises(
             LogError, match=r"`t` does not exist(.|\n)*1 records that were sent are not written"
         ):

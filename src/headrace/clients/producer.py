@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 import typing
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -76,7 +75,9 @@ class Producer(Generic[K, V]):
         self._waiting = Buffer()
         self._transaction: Buffer | None = None
         self._error: Exception | None = None
-        self._wake = threading.Event()
+        self._stuck = False
+        """Whether the last try failed, so that the next record starts another."""
+        self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._open = True
 
@@ -124,7 +125,7 @@ class Producer(Generic[K, V]):
             )
         if is_full:
             self.flush()
-        elif is_first:
+        elif is_first or (self._stuck and self._transaction is None):
             self._write_soon()
 
     def flush(self) -> None:
@@ -177,6 +178,7 @@ class Producer(Generic[K, V]):
         if not self._open:
             return
         self._open = False
+        self._closing.set()
         self._wake.set()
         if self._thread is not None:
             self._thread.join()
@@ -218,7 +220,9 @@ class Producer(Generic[K, V]):
                 return
             try:
                 self._log.append(taken.outgoing(self._partitions_of), atomic=False)
+                self._stuck = False
             except BaseException:
+                self._stuck = True
                 with self._lock:  # nothing is lost: another try may find room, or the broker
                     taken.extend(self._waiting)
                     self._waiting = taken
@@ -235,7 +239,7 @@ class Producer(Generic[K, V]):
             self._wake.wait()
             self._wake.clear()
             if self._open:
-                time.sleep(self._linger)
+                self._closing.wait(self._linger)
                 try:
                     self._write()
                 except Exception as error:

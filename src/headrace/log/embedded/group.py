@@ -13,6 +13,7 @@ import os
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -62,7 +63,7 @@ class EmbeddedGroup:
             raise ConfigError(f"a group has a name of 1 to {_LONGEST_NAME} bytes, got {name!r}")
         self._name = name
         self._environment = acquire(directory)
-        self._folder = self._environment.path / "groups" / quote(name, safe="")
+        self._folder = self._environment.path / "groups" / _file_name(name)
         self._topics: Sequence[str] = ()
         self._member: FileLock | None = None
         self._owned: dict[TopicPartition, FileLock] = {}
@@ -167,6 +168,12 @@ class EmbeddedGroup:
                 self._member.release(remove=True)
                 self._member = None
             release(self._environment)
+
+
+def _file_name(group: str) -> str:
+    """The group's name as far as a file can have it; no two groups share one."""
+    name = quote(group, safe="")
+    return name if len(name) <= _LONGEST_NAME else f"{name[:100]}-{sha256(group.encode()).hexdigest()}"
 
 
 def _is_locked(file: Path) -> bool:
