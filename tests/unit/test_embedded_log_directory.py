@@ -14,6 +14,7 @@ import pytest
 from log_contract import some, values
 
 from headrace.errors import LogError
+from headrace.log import Outgoing
 from headrace.log.embedded import EmbeddedLog
 
 
@@ -178,6 +179,30 @@ def test_a_log_of_the_version_before_is_taken(tmp_path: Path) -> None:
             txn.drop(log._environment.groups)
     with EmbeddedLog(tmp_path) as log:
         assert values(log, "t") == [b"v0"]
+
+
+def test_a_file_that_was_cut_short(tmp_path: Path) -> None:
+    """LMDB would map what is not there, and the first read of it would be the end of the process."""
+    with EmbeddedLog(tmp_path) as log:
+        log.create_topic("t")
+        log.append([Outgoing("t", [b"k"] * 40, [bytes(100_000)] * 40, [1] * 40)])
+    with (tmp_path / "data.mdb").open("r+b") as file:
+        file.truncate(1_000_000)
+    with pytest.raises(LogError, match=r"is damaged: its file has 1,000,000 bytes instead of about .*backup"):
+        EmbeddedLog(tmp_path)
+
+
+def test_an_entry_that_is_damaged_is_named(log: EmbeddedLog) -> None:
+    log.create_topic("t")
+    log.append([some("t", 3)])
+    log.append([some("t", 3, 3)])
+    environment = log._environment
+    for wrong in (b"\1", b"\1\7" + bytes(30), b"\1\0" + bytes(30) + b"no Arrow"):
+        with environment.write() as txn, txn.cursor(db=environment.entries) as cursor:
+            assert cursor.last()
+            txn.put(bytes(cursor.key()), wrong.ljust(32, b"\0"), db=environment.entries)
+        with pytest.raises(LogError, match=r"topic `t`, partition 0: the entry at offset 3 is damaged"):
+            values(log, "t")
 
 
 BEGIN = """

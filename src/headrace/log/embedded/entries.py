@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from headrace.errors import LogError
 from headrace.log.arrow import SCHEMA, SCHEMA_WITH_HEADERS, concat
 
 MAX_ROWS = 20_000
@@ -93,8 +94,13 @@ def _dense(offsets: Sequence[int]) -> bool:
 
 def decode(base: int, entry: bytes) -> tuple[Sequence[int], pa.RecordBatch]:
     """The offsets and the batch (without the offset column) of an entry."""
-    head = parse_head(entry)
-    batch = pa.ipc.read_record_batch(pa.py_buffer(entry).slice(_HEAD.size), _SCHEMAS[head.flags])
+    try:
+        head = parse_head(entry)
+        batch = pa.ipc.read_record_batch(pa.py_buffer(entry).slice(_HEAD.size), _SCHEMAS[head.flags])
+    except (pa.ArrowException, OSError, EOFError, KeyError, struct.error) as error:
+        raise LogError(
+            f"the entry at offset {base} is damaged ({error}): restore the log from a backup"
+        ) from error
     if not head.flags & _HAS_OFFSETS:
         return range(base, base + batch.num_rows), batch
     offsets: list[int] = batch.column("offset").to_pylist()

@@ -18,6 +18,7 @@ FORMAT = b"1"
 _DATABASES = (b"meta", b"topics", b"partitions", b"entries", b"applications", b"groups")
 # What else may lie beside the log's own file; a directory with anything else in it, and no log, is somebody's.
 _OURS = {"data.mdb", "lock.mdb", "maintenance", "locks", "groups", "lost+found"}
+_NEVER_WRITTEN = 1024 * 1024
 # Sparse: only what is written takes room on the disk. Where so much address space is refused, take less.
 _MAP_SIZES = (1 << 40, 1 << 36, 1 << 33)
 
@@ -35,6 +36,7 @@ class Environment:
             self.env: Any = _open(path)
             try:
                 self.env.reader_check()
+                self._check_length()
                 found = self._open_databases()
             except BaseException:
                 self.env.close()
@@ -47,6 +49,18 @@ class Environment:
             raise LogError(
                 f"the log in `{self.path}` was opened by process {self.pid} and cannot be used in its forked child "
                 f"{os.getpid()}: start the child with `spawn`, or open the log after the fork only"
+            )
+
+    def _check_length(self) -> None:
+        """LogError for a file that was cut short: reading the missing part would end the process by a signal."""
+        pages = self.env.info()["last_pgno"] + 1
+        wanted = pages * self.env.stat()["psize"]
+        size = (self.path / "data.mdb").stat().st_size
+        # The last pages of a transaction may have been of no use in the end, and were then never written.
+        if size < wanted - _NEVER_WRITTEN:
+            raise LogError(
+                f"the log in `{self.path}` is damaged: its file has {size:,} bytes instead of about {wanted:,}; "
+                "restore it from a backup"
             )
 
     def _open_databases(self) -> list[Any]:

@@ -36,8 +36,13 @@ def read(environment: Environment, ranges: Mapping[TopicPartition, tuple[int, in
                 state = catalog.state(txn, environment, topic, place.partition)
                 check_range(place, position, end, state)
                 entries, position = block(txn, environment, topic, place.partition, position, end)
-            for offsets, batch in _together(entries, start, end):
-                yield ArrowChunk(place.topic, place.partition, offsets, batch)
+            try:
+                for offsets, batch in _together(entries, start, end):
+                    yield ArrowChunk(place.topic, place.partition, offsets, batch)
+            except LogError as error:
+                raise LogError(
+                    f"topic `{place.topic}`, partition {place.partition}: {error.message}"
+                ) from error
 
 
 def check_range(place: TopicPartition, start: int, end: int, state: PartitionState) -> None:
