@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import msgspec
+from backlogs import Backlog, Run, values
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,14 +25,10 @@ from headrace import (
 from headrace.log import Outgoing
 from headrace.log.base import Chunk, TopicPartition
 from headrace.log.embedded import EmbeddedLog
-from headrace.spark.commit import CommitRecord
-from headrace.spark.event_times import EventTimes, Extract
+from headrace.spark.event_times import EventTimes
 from headrace.spark.layout import lay_out
 from headrace.spark.meeting import extracted_times, meeting_partitions
-from headrace.spark.planner import Planner
 
-Backlog = Mapping[TopicPartition, Sequence[int]]
-"""Timestamps by partition."""
 SECOND = timedelta(seconds=1)
 
 
@@ -40,68 +36,9 @@ def at(topic: str, partition: int = 0) -> TopicPartition:
     return TopicPartition(topic, partition)
 
 
-class Run:
-    """All batches over a backlog; each is looked at as it is planned."""
-
-    def __init__(
-        self,
-        folder: Path,
-        backlog: Backlog,
-        limit: int,
-        meeting: Sequence[frozenset[TopicPartition]] | None = None,
-        extract: Mapping[str, Extract] | None = None,
-    ) -> None:
-        self.backlog = {tp: list(times) for tp, times in backlog.items()}
-        self.reached = dict.fromkeys(self.backlog, 0)
-        self.batches: list[dict[TopicPartition, list[int]]] = []
-        counts: dict[str, int] = {}
-        for topic, partition in self.backlog:
-            counts[topic] = max(counts.get(topic, 0), partition + 1)
-        with EmbeddedLog(folder / "log") as log:
-            for topic, count in counts.items():
-                log.create_topic(topic, count)
-            for tp, times in self.backlog.items():
-                # Values are the times, so that an extractor can read them; the log's own go the other way then.
-                values = [str(time).encode() for time in times]
-                written = [10**6 - time for time in times] if tp.topic in (extract or {}) else times
-                if times:
-                    log.append(
-                        [Outgoing(tp.topic, [b"k"] * len(times), values, written, partitions=tp.partition)]
-                    )
-            planner = Planner(
-                log, counts, {}, limit, 1 << 40, meeting=meeting, times=EventTimes(log, extract or {})
-            )
-            planner.planned = 1
-            base = CommitRecord("i", 0, 0, {topic: [0] * count for topic, count in counts.items()})
-            while (plan := planner.plan(base)) is not None:
-                self._take(plan.ends, limit)
-                base = msgspec.structs.replace(base, number=plan.number, positions=plan.ends)
-        assert self.reached == {tp: len(times) for tp, times in self.backlog.items()}
-
-    def _take(self, ends: Mapping[str, Sequence[int]], limit: int) -> None:
-        taken = {}
-        waiting = [tp for tp, times in self.backlog.items() if self.reached[tp] < len(times)]
-        for tp, times in self.backlog.items():
-            end = ends[tp.topic][tp.partition]
-            assert self.reached[tp] <= end <= len(times)
-            taken[tp] = times[self.reached[tp] : end]
-            self.reached[tp] = end
-        assert any(taken.values()), "a batch of nothing would be planned for ever"
-        assert sum(map(len, taken.values())) <= max(limit, len(waiting))
-        self.batches.append(taken)
-
-    def check(self, group: frozenset[TopicPartition]) -> None:
-        """No partition got ahead of what another has still to say; one whose own records are out of order may be
-        as far ahead as it had been already.
-        """
-        at_ = dict.fromkeys(self.backlog, 0)
-        for taken in self.batches:
-            at_ = {tp: at_[tp] + len(taken[tp]) for tp in at_}
-            left = [tp for tp in group if at_[tp] < len(self.backlog[tp])]
-            for behind in left:
-                bound = max([self.backlog[behind][at_[behind]], *taken[behind]])
-                for tp in group:
-                    assert max(taken[tp], default=-1) <= bound, (tp, behind)
+def run_all(folder: Path, backlog: Backlog, limit: int, *more: Any, **named: Any) -> Run:
+    with EmbeddedLog(folder / "log") as log:
+        return Run(log, backlog, limit, *more, **named)
 
 
 times = st.one_of(
@@ -120,7 +57,7 @@ def test_batches_move_keep_their_limit_and_let_nobody_get_ahead(
     backlog: dict[TopicPartition, list[int]], limit: int
 ) -> None:
     with TemporaryDirectory() as folder:
-        run = Run(Path(folder), backlog, limit)
+        run = run_all(Path(folder), backlog, limit)
     run.check(frozenset(backlog))
 
 
@@ -132,20 +69,16 @@ def test_so_they_do_in_groups_and_with_times_of_the_records_own(
     groups = [frozenset({at("a"), at("b")}), frozenset({at("a", 1), at("b", 1), at("c")})]
     groups = [group & backlog.keys() for group in groups]
     with TemporaryDirectory() as folder:
-        run = Run(Path(folder), backlog, limit, groups, {"b": values, "c": values})
+        run = run_all(Path(folder), backlog, limit, groups, {"b": values, "c": values})
     for group in groups:
         run.check(group)
-
-
-def values(chunk: Chunk) -> list[int]:
-    return [int(value or b"-1") for value in chunk.values]
 
 
 def test_a_full_batch_in_spite_of_unequal_partitions(tmp_path: Path) -> None:
     """One partition has nearly all records: the shares of the others are not wasted."""
     busy = {at("a"): range(50_000)}
     quiet = {at(topic, n): range(0, 50_000, 50) for topic in "bcd" for n in range(2)}
-    run = Run(tmp_path, busy | quiet, 1000)
+    run = run_all(tmp_path, busy | quiet, 1000)
     assert len(run.batches) <= 1.5 * 56_000 / 1000
     run.check(frozenset(busy | quiet))
 
@@ -153,27 +86,27 @@ def test_a_full_batch_in_spite_of_unequal_partitions(tmp_path: Path) -> None:
 def test_times_of_the_records_own_are_found_by_halves(tmp_path: Path) -> None:
     """The log's own times go backwards here, and would lead astray."""
     backlog = {at("a"): range(40_000), at("b"): range(0, 40_000, 100), at("b", 1): range(20_000, 40_000, 100)}
-    run = Run(tmp_path, backlog, 10_000, extract={"a": values, "b": values})
+    run = run_all(tmp_path, backlog, 10_000, extract={"a": values, "b": values})
     run.check(frozenset(backlog))
     assert len(run.batches) <= 6
 
 
 def test_one_topic_is_over_before_another_begins(tmp_path: Path) -> None:
     backlog = {at("old"): range(5000), at("new"): range(10_000, 15_000), at("newer"): range(20_000, 25_000)}
-    run = Run(tmp_path, backlog, 500)
+    run = run_all(tmp_path, backlog, 500)
     assert len(run.batches) <= 1.5 * 15_000 / 500
     order = [tp.topic for taken in run.batches for tp in backlog if taken[tp]]
     assert list(dict.fromkeys(order)) == ["old", "new", "newer"]
 
 
 def test_equal_times_at_a_cut_do_not_stop_it(tmp_path: Path) -> None:
-    run = Run(tmp_path, {at("a"): [5] * 100, at("b"): [5] * 100}, 10)
+    run = run_all(tmp_path, {at("a"): [5] * 100, at("b"): [5] * 100}, 10)
     assert len(run.batches) <= 20
 
 
 def test_a_record_from_the_future_waits_for_the_others_and_only_for_them(tmp_path: Path) -> None:
     """What comes behind it waits, too, as behind the head of a partition in Kafka Streams; then all goes on."""
-    run = Run(tmp_path, {at("a"): [1, 10**9, *range(2, 50)], at("b"): list(range(100))}, 10)
+    run = run_all(tmp_path, {at("a"): [1, 10**9, *range(2, 50)], at("b"): list(range(100))}, 10)
     ahead = next(n for n, taken in enumerate(run.batches) if 10**9 in taken[at("a")])
     assert sum(len(taken[at("b")]) for taken in run.batches[:ahead]) >= 90
     run.check(frozenset(run.backlog))

@@ -66,6 +66,7 @@ SETTINGS          that decide about batches
   stores            .headrace/state/app
   max_batch_records 250,000; the first batch of a start is smaller
   max_batch_bytes   67,108,864
+  small batches     of up to 5,000 records are done by one Spark task, if all stores are on one host
   commit_interval   0 ms
   max_task_idle     0 ms"""
     )

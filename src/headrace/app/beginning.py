@@ -18,7 +18,6 @@ from headrace.offset_reset import OffsetReset
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.layout import HEAD, Layout, source_topics
 from headrace.spark.watching import shorter
-from headrace.topology.nodes import SourceNode
 from headrace.topology.topology import Topology
 
 
@@ -78,7 +77,7 @@ def _refuse_other_counts(
     for topic, count in counts.items():
         before = len(committed.get(topic, ())) or count
         if before != count:
-            source = _source_of(layout, topic)
+            source = layout.source_of(topic)
             raise StartError(
                 f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
                 f"`{layout.application_id}`: keys would lose their state; go back to {before}, or start afresh with "
@@ -99,15 +98,7 @@ def _refuse_shorter_topics(log: TopicLog, layout: Layout, base: CommitRecord) ->
     }
     for tp, end in log.latest(places).items():
         if end < places[tp]:
-            raise shorter(tp, places[tp], end, _source_of(layout, tp.topic))
-
-
-def _source_of(layout: Layout, topic: str) -> SourceNode | None:
-    """The node that reads a topic of the user's."""
-    for source in (s for placement in layout.placements for s in placement.sub.sources):
-        if topic in source.topics or (source.pattern is not None and source.pattern.fullmatch(topic)):
-            return source
-    return None
+            raise shorter(tp, places[tp], end, layout.source_of(tp.topic))
 
 
 def first_positions(

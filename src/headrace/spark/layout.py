@@ -79,6 +79,15 @@ class Layout:
     def _readers(self) -> Mapping[str, Placement]:
         return {topic: placement for placement in self.placements for topic in placement.topics}
 
+    def source_of(self, topic: str) -> SourceNode | None:
+        """The node that reads a topic of the log; None for one that is not read, or not by a task."""
+        placement = self._readers.get(topic)
+        known = self.node_topic(topic)
+        for source in placement.sub.sources if placement is not None else ():
+            if known in source.topics or (source.pattern is not None and source.pattern.fullmatch(topic)):
+                return source
+        return None
+
     def node_topic(self, topic: str) -> str:
         """The name under which a source node knows a topic of the log: looped topics lose the application id."""
         short = topic.removeprefix(f"{self.application_id}-")

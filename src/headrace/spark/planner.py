@@ -19,6 +19,7 @@ from headrace.spark.alignment import aligned_ends
 from headrace.spark.commit import CommitRecord, Plan
 from headrace.spark.event_times import EventTimes
 from headrace.spark.watching import Idle, Watch
+from headrace.topology.nodes import SourceNode
 
 SAMPLE = 50
 """Records of a partition that are looked at to learn how large they are; less is never too much for a batch."""
@@ -49,6 +50,8 @@ class Planner:
     """When records happened; None: at the log's time."""
     idle_ms: int = 0
     """How long partitions that meet wait for one of them that has nothing to say."""
+    source_of: Callable[[str], SourceNode | None] = lambda topic: None
+    """Who reads a topic, for messages."""
     clock: Callable[[], int] = now_ms
     planned: int = 0
     _partitions: list[TopicPartition] = field(default_factory=list)
@@ -67,7 +70,7 @@ class Planner:
         self._globals = [TopicPartition(t, p) for t, n in self.global_topics.items() for p in range(n)]
         self._loops = [tp for tp in self._partitions if tp.topic in self.looped]
         self._others = [tp for tp in self._partitions if tp.topic not in self.looped]
-        self._watch = Watch(self.log, {**self.topics, **self.global_topics})
+        self._watch = Watch(self.log, {**self.topics, **self.global_topics}, self.source_of)
 
     def plan(self, base: CommitRecord) -> Plan | None:
         """The next batch, or None while there is nothing to do."""

@@ -172,4 +172,5 @@ def planner_of(runtime: Runtime) -> Planner:
         meeting_partitions(runtime.layout, config),
         EventTimes(runtime.log, extracted_times(runtime.layout, config)),
         config.max_task_idle // timedelta(milliseconds=1),
+        runtime.layout.source_of,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from headrace.errors import OffsetOutOfRangeError, StartError
@@ -21,6 +21,8 @@ class Watch:
 
     log: TopicLog
     topics: Mapping[str, int]
+    source_of: Callable[[str], SourceNode | None] = lambda topic: None
+    """Who reads a topic, for the message."""
     _looked: int | None = None
     _short: dict[TopicPartition, int] = field(default_factory=dict)
 
@@ -32,7 +34,7 @@ class Watch:
             if latest[tp] >= start:
                 self._short.pop(tp, None)
             elif now - self._short.setdefault(tp, now) >= PATIENCE_MS:
-                raise shorter(tp, start, latest[tp])
+                raise shorter(tp, start, latest[tp], self.source_of(tp.topic))
         if self._looked is None:
             self._looked = now  # the start has just looked
         elif now - self._looked >= LOOK_EVERY_MS:
@@ -44,9 +46,12 @@ class Watch:
         for topic, count in self.topics.items():
             there = found.get(topic)
             if there is not None and there != count:
+                source = self.source_of(topic)
                 raise StartError(
                     f"`{topic}` now has {there} partitions, and had {count} when the application started: records in "
-                    "the others would not be read; start again, which tells what this means for the state"
+                    "the others would not be read; start again, which tells what this means for the state",
+                    node=None if source is None else source.name,
+                    origin=None if source is None else source.origin,
                 )
 
 

@@ -141,6 +141,10 @@ class _Text:
             "max_batch_records", f"{config.max_batch_records:,}; the first batch of a start is smaller"
         )
         yield _setting("max_batch_bytes", f"{config.max_batch_bytes:,}")
+        few = count(config.small_batch_records, "record")
+        yield _setting(
+            "small batches", f"of up to {few} are done by one Spark task, if all stores are on one host"
+        )
         yield _setting("commit_interval", duration(config.commit_interval // timedelta(milliseconds=1)))
         yield _setting("max_task_idle", duration(config.max_task_idle // timedelta(milliseconds=1)))
         groups = meeting_partitions(self.layout, config)
