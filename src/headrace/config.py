@@ -19,6 +19,9 @@ from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 STATE_DIR: Final = "HEADRACE_STATE_DIR"
 """In the environment of a host: where its local stores are, whatever the application says."""
 
+STANDBY_DIR: Final = "HEADRACE_STANDBY_DIR"
+"""The same for warm copies."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsConfig:
@@ -79,6 +82,10 @@ class StreamsConfig:
     """How much longer than the store itself the changelog of a window or session store keeps a window."""
     replication_factor: int = -1
     """Of internal topics; -1 takes the broker's default."""
+    num_standby_replicas: int = 0
+    """How many copies of all stores this application keeps warm, each by a process of its own beside it."""
+    standby_dir: str | None = None
+    """Where warm copies are; None: beside the local stores."""
 
     def __post_init__(self) -> None:
         if not self.application_id or not all(c.isalnum() or c in "._-" for c in self.application_id):
@@ -107,6 +114,13 @@ class StreamsConfig:
     def state_path(self) -> Path:
         """Where the local stores of this application are. What the host itself says comes first: disks differ."""
         named = os.environ.get(STATE_DIR) or self.state_dir or Path(self.data_dir) / "state"
+        return Path(named) / self.application_id
+
+    @property
+    def standby_path(self) -> Path:
+        """Where this host keeps warm copies of this application's stores, each in a folder with a number."""
+        beside = self.state_path.parent
+        named = os.environ.get(STANDBY_DIR) or self.standby_dir or beside.with_name(f"{beside.name}-standby")
         return Path(named) / self.application_id
 
 
@@ -159,6 +173,7 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "processing_handler": _CALLABLE,
     "production_handler": _CALLABLE,
     "production_retries": (_is_int(0), "a number of zero or more"),
+    "num_standby_replicas": (_is_int(0), "a number of zero or more"),
     "default_partitions": _COUNT,
     "max_batch_records": _COUNT,
     "max_batch_bytes": _COUNT,

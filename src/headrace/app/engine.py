@@ -16,9 +16,11 @@ from headrace.config import StreamsConfig
 from headrace.errors import HeadraceError
 from headrace.failpoints import failpoint
 from headrace.restore.monitor import RestoreMonitor
+from headrace.restore.standby_process import StandbyProcesses
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.query import SparkQuery
 from headrace.spark.session import Session, driver_host, release, session
+from headrace.spark.ship import Shipment
 from headrace.topology.topology import Topology
 
 logger = logging.getLogger("headrace")
@@ -48,6 +50,8 @@ class Engine:
         self._verbose = verbose
         self._spark: Session | None = None
         self._purger: Purger | None = None
+        self._shipment: Shipment | None = None
+        self._standbys: StandbyProcesses | None = None
 
     def start(self, *, take_over: bool, accept_changes: bool) -> None:
         """Open what is needed, and start the first query."""
@@ -55,6 +59,9 @@ class Engine:
             self.topology, self.config, take_over=take_over, accept_changes=accept_changes
         )
         self._run_query()
+        if self.config.num_standby_replicas and self._shipment is not None:
+            self._standbys = StandbyProcesses(self._shipment.pack(), self.config.num_standby_replicas)
+            self._standbys.start()
 
     def restart(self) -> None:
         """A worker or the planner was lost: go on from the last commit of the log."""
@@ -84,6 +91,9 @@ class Engine:
         clean = self.query.stop(timeout) if self.query is not None else True
         self.restores.interrupted()
         self.restores.close()
+        if self._standbys is not None:
+            self._standbys.close()
+            self._standbys = None
         for part in (self.readers, self.opened):
             if part is not None:
                 part.close()
@@ -100,7 +110,7 @@ class Engine:
         if self._spark is None:
             self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
         channel = self.restores.open(driver_host(self._spark))
-        shipment = ship(self.topology, config, opened, base, self._spark, channel)
+        shipment = self._shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.slots = shipment.slots
         self.readers = StoreReaders(self.topology, opened.layout, config)
         self._purger = Purger(opened.log, opened.layout)

@@ -15,6 +15,7 @@ COMMANDS = {
     "describe": "show a topology as text, as data or as a picture",
     "explain": "show how a topology runs on Spark: stages, tasks, stores",
     "check": "compare a topology with a saved one before an upgrade",
+    "standby": "keep a warm copy of an application's stores on this host",
     "drill": "rebuild all stores from the changelogs as a rehearsal",
     "reset": "start a stopped application afresh",
     "topics": "list, create, describe, alter and delete topics",

@@ -84,6 +84,8 @@ class Summary:
     records: int
     bytes: int
     seconds: float
+    taken_over: int = 0
+    """Tasks that took a standby's copy over, and read only what it had not."""
 
     @property
     def rate(self) -> float:
@@ -94,12 +96,21 @@ class Summary:
         return (
             f"restored {count(self.stores, 'store')} of {count(self.tasks, 'task')}: {self.records:,} records, "
             f"{size(self.bytes)} in {duration(self.seconds)}, {self.rate:,.0f}/s"
+            + (
+                f", {count(self.taken_over, 'copy', 'copies')} of a standby taken over"
+                if self.taken_over
+                else ""
+            )
         )
 
 
 def summary_of(reports: Sequence[Report]) -> Summary | None:
     """What a batch has restored; None when that was nothing."""
-    found = [report for report in reports if any(done.records for done in report.restores)]
+    found = [
+        report
+        for report in reports
+        if any(done.records for done in report.restores) or report.recovery == "taken_over"
+    ]
     if not found:
         return None
     done = [restored for report in found for restored in report.restores]
@@ -111,16 +122,17 @@ def summary_of(reports: Sequence[Report]) -> Summary | None:
         sum(restored.records for restored in done),
         sum(restored.bytes for restored in done),
         ended - began,
+        sum(report.recovery == "taken_over" for report in found),
     )
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, one: str, many: str | None = None) -> str:
     """A number of things.
 
-    >>> count(1, "store"), count(2, "store")
-    ('1 store', '2 stores')
+    >>> count(1, "store"), count(2, "store"), count(2, "copy", "copies")
+    ('1 store', '2 stores', '2 copies')
     """
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def size(number: float) -> str:

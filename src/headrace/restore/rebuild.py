@@ -25,6 +25,7 @@ from headrace.topology.stores import StoreSpec
 
 _TRIES = 100
 _PAUSE = 0.02
+_ANEW = 3
 _SEGMENTED = ("window", "timestamped_window", "session", "versioned")
 
 Tell = Callable[[RestoreEvent], None]
@@ -67,24 +68,33 @@ def rebuild(recorded: Recorded, task: TaskChangelogs, folder: Path, tell: Tell) 
         base, uncompared = recorded.base, "there is no local copy"
         if reader is not None:
             base, uncompared = _common_commit(log, recorded, task, reader)
-        accepted = task.accepted(base)
         reading = _Timed(task.reading(lambda: log))
         began = time.time()
-        recovery = state.prepare(accepted, reading, lambda filling: tell(_event(task, filling)))
+        recovery = state.prepare(task.accepted(base), reading, lambda filling: tell(_event(task, filling)))
         ended = time.time()
+        differing: dict[str, int] = {}
+        if reader is not None and not uncompared:
+            differing = _compare(task, state, reader)
+            for _ in range(_ANEW if any(differing.values()) else 0):
+                # While this was read, the log may have been compacted beyond the commit: look at a newer one.
+                base, uncompared = _common_commit(log, recorded, task, reader)
+                if not uncompared:
+                    state.prepare(task.accepted(base), task.reading(lambda: log))
+                    differing = _compare(task, state, reader)
         took = {filling.store: filling for filling in recovery.stores}
         stores = []
-        for spec in task.placement.sub.stores:
-            if spec.name not in accepted.ends:
-                continue  # not logged: there is nothing to make it from
+        for spec in _logged(task):
             filling = took.get(spec.name, Filling(spec.name, 0, 0, 0))
-            differing = None
-            if reader is not None and not uncompared:
-                differing = differences(spec, state.backend(spec.name), reader.backend(spec.name))
             keys = state.backend(spec.name).count()
             stores.append(
                 RebuiltStore(
-                    spec.name, str(task.id), keys, filling.records, filling.bytes, filling.seconds, differing
+                    spec.name,
+                    str(task.id),
+                    keys,
+                    filling.records,
+                    filling.bytes,
+                    filling.seconds,
+                    differing.get(spec.name),
                 )
             )
         return RebuiltTask(str(task.id), base.number, began, ended, reading.seconds, stores, uncompared)
@@ -93,6 +103,18 @@ def rebuild(recorded: Recorded, task: TaskChangelogs, folder: Path, tell: Tell) 
         if reader is not None:
             reader.close()
         log.close()
+
+
+def _logged(task: TaskChangelogs) -> list[StoreSpec]:
+    """Of others there is nothing to make them from."""
+    return [spec for spec in task.placement.sub.stores if spec.logging or spec.changelog_topic is not None]
+
+
+def _compare(task: TaskChangelogs, state: LocalState, reader: LocalReader) -> dict[str, int]:
+    return {
+        spec.name: differences(spec, state.backend(spec.name), reader.backend(spec.name))
+        for spec in _logged(task)
+    }
 
 
 def _common_commit(

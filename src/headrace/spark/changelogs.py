@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from headrace.config import StreamsConfig
 from headrace.log.base import Chunk, TopicLog, TopicPartition
@@ -16,6 +17,11 @@ from headrace.task import changes_of_topic
 def memory_store(sub: int) -> str:
     """The store name under which what tasks remember has its changelog: `<application-id>-task-<n>-changelog`."""
     return f"task-{sub}"
+
+
+def standby_copies(config: StreamsConfig, task_id: TaskId) -> list[Path]:
+    """Where standbys of this host keep copies of a task's stores."""
+    return sorted(config.standby_path.glob(f"[0-9]*/{task_id}"))
 
 
 class TaskChangelogs:

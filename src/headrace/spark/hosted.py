@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from headrace.failpoints import failpoint
 from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, TaskId
-from headrace.spark.changelogs import TaskChangelogs
+from headrace.spark.changelogs import TaskChangelogs, standby_copies
 from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.hosts import place
 from headrace.spark.outputs import output_rows
@@ -43,7 +43,11 @@ class HostedTask:
         self.runtime = runtime
         self.id = task_id
         self.placement = runtime.layout.by_sub(task_id.subtopology)
-        self.local = LocalState(runtime.state_path / str(task_id), self.placement.sub.stores)
+        self.local = LocalState(
+            runtime.state_path / str(task_id),
+            self.placement.sub.stores,
+            copies=lambda: standby_copies(runtime.config, task_id),
+        )
         self.changelogs = TaskChangelogs(runtime.layout, self.placement, task_id, runtime.config)
         self._read_changelog = self.changelogs.reading(lambda: runtime.log)
         self.output = runtime.new_output()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,15 +13,14 @@ import msgspec
 from headrace.errors import StoreError
 from headrace.failpoints import failpoint
 from headrace.state import sharing
+from headrace.state.copies import HELD, META, copy_of
 from headrace.state.environment import Environment
 from headrace.state.lmdb import LmdbBackend
 from headrace.state.stamps import Held, decode_held, encode_held
 from headrace.state.table import DAMAGE, Table
 from headrace.state.write import Undo, read_undo, sweep, take_back, write_changes, write_undo
 
-META = "meta"
 _UNDO = "undo"
-HELD = b"held"
 _CHECK_READERS_EVERY = 256
 
 
@@ -168,6 +168,14 @@ class Disk:
     def discard(self, reason: object) -> None:
         """Throw the files away; the next use makes new ones."""
         self._require().discard(reason)
+
+    def take_over(self, folder: Path) -> None:
+        """Put a copy of the stores in another folder in the place of these."""
+        aside = self.path.with_name(f"{self.path.name}.copy")
+        try:
+            self._require().replace(copy_of(folder, aside))
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
 
     def distrust(self, error: Exception) -> StoreError:
         """What to raise when LMDB finds something that cannot be right; the next `open` starts anew."""

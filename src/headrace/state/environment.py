@@ -128,6 +128,26 @@ class Environment:
         with _guard(self.path):
             self._wipe()
 
+    def copy_to(self, folder: Path) -> Path:
+        """A copy of the file as of now, without the pages that are free; nobody has to stop for it."""
+        folder.mkdir(parents=True, exist_ok=True)
+        copy = folder / "data.mdb"
+        copy.unlink(missing_ok=True)
+        try:
+            self._env.copy(str(folder), compact=True)
+        except (OSError, lmdb.Error) as error:
+            copy.unlink(missing_ok=True)
+            raise self._explain(error) from error
+        return copy
+
+    def replace(self, file: Path) -> None:
+        """Put another file in the place of this one; whoever uses it acquires it anew."""
+        self.suspend()
+        with _guard(self.path):
+            self._wipe()
+            file.replace(self.path / "data.mdb")
+            self._seal.write()
+
     def distrust(self) -> None:
         """Make sure that the file is thrown away before it is used again, in whatever process."""
         self._seal.remove()

@@ -14,6 +14,7 @@ from headrace.errors import StoreError
 from headrace.serdes import Serdes
 from headrace.serdes.base import Serde
 from headrace.state.base import Changelog, no_time
+from headrace.state.copies import FindCopies, nowhere
 from headrace.state.disk import Disk
 from headrace.state.environment import MAP_SIZE
 from headrace.state.factory import Store, open_store
@@ -47,6 +48,7 @@ class LocalState:
         clock: Callable[[], int] = _now_ms,
         map_size: int = MAP_SIZE,
         boot: str | None = None,
+        copies: FindCopies = nowhere,
     ) -> None:
         self.path = path
         self._specs = {spec.name: spec for spec in (*stores, _TASK_SPEC)}
@@ -59,7 +61,7 @@ class LocalState:
             name: [] for name in self._pending if self._specs[name].kind == "versioned"
         }
         stale_after_ms = stale_after // timedelta(milliseconds=1)
-        self._recoverer = Recoverer(self._disk, self._specs, clock, stale_after_ms)
+        self._recoverer = Recoverer(self._disk, self._specs, clock, stale_after_ms, copies)
         self._open_stores: list[Store] = []
         self._closed = False
 
@@ -117,6 +119,10 @@ class LocalState:
             raise StoreError(f"the stores in `{self.path}` are closed")
         self.rollback()
         return self._recoverer.recover(accepted, read_changelog, watch)
+
+    def refresh(self) -> None:
+        """Say that the stores were up to date now, also where nothing has changed; for whoever only follows a log."""
+        self._recoverer.refresh()
 
     def changes(self) -> dict[str, list[tuple[bytes, bytes | None, int]]]:
         """The changelog records of this batch by store: (key, value, timestamp), the last of each key.

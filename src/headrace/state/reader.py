@@ -10,7 +10,8 @@ from headrace.errors import StoreError
 from headrace.serdes.base import Serde
 from headrace.state import sharing
 from headrace.state.backend import Entry, Marks
-from headrace.state.disk import HELD, META, store_database
+from headrace.state.copies import HELD, META
+from headrace.state.disk import store_database
 from headrace.state.environment import Environment
 from headrace.state.factory import StoreView, open_view
 from headrace.state.stamps import Stamp, decode_held

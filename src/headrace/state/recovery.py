@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from headrace.errors import OffsetOutOfRangeError
+from headrace.errors import OffsetOutOfRangeError, StoreError
+from headrace.state.copies import FindCopies, look, nowhere
 from headrace.state.disk import Disk
 from headrace.state.filling import Filler
 from headrace.state.stamps import Accepted, Filling, Held, ReadChangelog, Recovery, Stamp, Watch, layout
 from headrace.state.table import DAMAGE
 from headrace.topology.stores import StoreSpec
 
-_Kind: TypeAlias = Literal["same", "undone", "caught_up", "rebuilt", "empty"]
+# Reading so many records takes no longer than copying a file.
+_WORTH_A_COPY = 1_000
+
+logger = logging.getLogger("headrace")
+
+_Kind: TypeAlias = Literal["same", "undone", "caught_up", "taken_over", "rebuilt", "empty"]
 
 
 def unwatched(filling: Filling) -> None:
@@ -37,11 +45,13 @@ class Recoverer:
         specs: Mapping[str, StoreSpec],
         clock: Callable[[], int],
         stale_after_ms: int,
+        copies: FindCopies = nowhere,
     ) -> None:
         self._disk = disk
         self._specs = specs
         self._clock = clock
         self._stale_after_ms = stale_after_ms
+        self._copies = copies
         self._layouts = {name: layout(spec) for name, spec in specs.items()}
 
     def recover(
@@ -65,8 +75,13 @@ class Recoverer:
         ends = self._drop_outdated(ends)
         filled: list[Filling] = []
         if self._is_behind(ends, accepted):
-            if kind != "rebuilt":
+            if self._take_over(ends, accepted):
+                _, ends = self._go_back(disk.open(), accepted)
+                ends = self._drop_outdated(ends)
+                kind = "taken_over"
+            elif kind != "rebuilt":
                 kind = "caught_up"
+        if self._is_behind(ends, accepted):
             try:
                 filled = self._fill(ends, accepted, read_changelog, watch)
             except OffsetOutOfRangeError:
@@ -99,6 +114,46 @@ class Recoverer:
         if held.stamp is not None or held.filling or held.ends is None:
             self._disk.clear()
         return "rebuilt", {}
+
+    def _take_over(self, ends: Mapping[str, int], accepted: Accepted) -> bool:
+        """Take a standby's copy over, if there is one from which much less has to be read than from here."""
+        left = self._to_read(ends, accepted)
+        found: tuple[int, Path] | None = None
+        for folder in self._copies() if left >= _WORTH_A_COPY else ():
+            held = look(folder)
+            if held is None or held.base is not None or held.filling:
+                continue
+            if not _holds(held, accepted) and not self._may_catch_up(held, accepted):
+                continue
+            same = {
+                name: end for name, end in (held.ends or {}).items() if self._is_laid_out_like(held, name)
+            }
+            rest = self._to_read(same, accepted)
+            if left - rest >= _WORTH_A_COPY and (found is None or rest < found[0]):
+                found = rest, folder
+        if found is None:
+            return False
+        try:
+            self._disk.take_over(found[1])
+        except (StoreError, OSError) as error:
+            logger.warning("the standby's copy in `%s` could not be taken over: %s", found[1], error)
+            return False
+        logger.info("took the standby's copy in `%s` over for `%s`", found[1], self._disk.path)
+        return True
+
+    def _to_read(self, ends: Mapping[str, int], accepted: Accepted) -> int:
+        return sum(
+            max(0, end - ends.get(name, 0)) for name, end in accepted.ends.items() if name in self._specs
+        )
+
+    def _is_laid_out_like(self, held: Held, name: str) -> bool:
+        return name in self._layouts and held.layouts.get(name) == self._layouts[name]
+
+    def refresh(self) -> None:
+        """Say that the stores were up to date now: what has not changed for long is not old."""
+        held = self._disk.held
+        if held.base is None and held.ends is not None and not held.filling:
+            self._disk.write(msgspec.structs.replace(held, written_ms=self._clock()), undo=False)
 
     def _may_catch_up(self, held: Held, accepted: Accepted) -> bool:
         if accepted.stamp is None or held.ends is None:

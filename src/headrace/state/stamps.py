@@ -70,7 +70,7 @@ Watch: TypeAlias = Callable[[Filling], None]
 class Recovery:
     """How local stores were brought to what the log says, and what that took."""
 
-    kind: Literal["same", "undone", "caught_up", "rebuilt", "empty"]
+    kind: Literal["same", "undone", "caught_up", "taken_over", "rebuilt", "empty"]
     records: int = 0
     bytes: int = 0
     seconds: float = 0.0
