@@ -307,3 +307,13 @@ def test_kill_9_leaves_whole_commits_only(log: EmbeddedLog) -> None:
         expected = sorted(b"%d" % number for number in range(1, last + 1) for _ in range(100))
         for topic in ("a", "b"):
             assert sorted(filter(None, values(log, topic))) == expected
+
+
+def test_times_are_looked_for_from_an_offset_on(tmp_path: Path) -> None:
+    with EmbeddedLog(tmp_path / "times") as log:
+        log.create_topic("t", 1)
+        for times in ([5, 90, 6], [7, 8], [91]):
+            log.append([Outgoing("t", [None] * len(times), [b"v"] * len(times), times)])
+        place = TopicPartition("t", 0)
+        found = [log.offsets_for_times({place: 50}, since={place: since})[place] for since in range(7)]
+        assert found == [1, 1, 5, 5, 5, 5, 6]

@@ -154,8 +154,12 @@ class TopicLog(Protocol):
         """The next offset of each partition that a reader of committed records may reach."""
         ...
 
-    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """The first offset whose timestamp is at or after the given one, or the end."""
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], *, since: Mapping[TopicPartition, int] | None = None
+    ) -> Mapping[TopicPartition, int]:
+        """The first offset whose timestamp is at or after the given one, or the end. What comes before the offsets in
+        `since` is not looked at, if the log can begin there; Kafka always finds the first of all.
+        """
         ...
 
     def read(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[Chunk]:

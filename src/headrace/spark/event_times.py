@@ -57,10 +57,11 @@ class EventTimes:
         by_log = {tp: span for tp, span in spans.items() if tp.topic not in self._extract}
         found = {tp: end for tp, (_, end) in spans.items()}
         out_of_order: dict[TopicPartition, tuple[int, int]] = {}
-        for tp, offset in self._log.offsets_for_times(dict.fromkeys(by_log, until + 1)).items():
+        since = {tp: start for tp, (start, _) in by_log.items()}
+        for tp, offset in self._log.offsets_for_times(dict.fromkeys(by_log, until + 1), since=since).items():
             start, end = by_log[tp]
             if offset < start:
-                # What has been read was later: the log found that one. What counts is what comes now.
+                # Kafka has found one that has been read already. What counts is what comes now.
                 out_of_order[tp] = (start, end)
             else:
                 found[tp] = min(offset, end)

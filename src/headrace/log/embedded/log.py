@@ -103,9 +103,15 @@ class EmbeddedLog:
         """A number that grows with every commit to this log: unchanged means that nothing was appended."""
         return int(self._environment.env.info()["last_txnid"])
 
-    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """The first offset whose timestamp is at or after the given one, or the end."""
-        return {place: reader.offset_for_time(self._environment, place, at) for place, at in times.items()}
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], *, since: Mapping[TopicPartition, int] | None = None
+    ) -> Mapping[TopicPartition, int]:
+        """The first offset, at or after that in `since`, whose timestamp is at or after the given one, or the end."""
+        first = since or {}
+        return {
+            place: reader.offset_for_time(self._environment, place, at, first.get(place, 0))
+            for place, at in times.items()
+        }
 
     def read(self, ranges: Mapping[TopicPartition, tuple[int, int]]) -> Iterator[Chunk]:
         """Records with start <= offset < end of each partition, in offset order; chunks are `ArrowChunk`s."""

@@ -112,19 +112,21 @@ def _together(
         yield join(gathered)
 
 
-def offset_for_time(environment: Environment, place: TopicPartition, timestamp: int) -> int:
-    """The first offset whose timestamp is at or after the given one, or the end."""
+def offset_for_time(environment: Environment, place: TopicPartition, timestamp: int, since: int = 0) -> int:
+    """The first offset, at or after `since`, whose timestamp is at or after the given one, or the end."""
     with environment.read(buffers=True) as txn, txn.cursor(db=environment.entries) as cursor:
         topic = catalog.find(txn, environment, place.topic)
         state = catalog.state(txn, environment, topic, place.partition)
-        more = seek(cursor, topic.id, place.partition, state.earliest)
+        first = max(state.earliest, since)
+        more = seek(cursor, topic.id, place.partition, first)
         while more:
             entry_topic, entry_partition, base = parse_key(bytes(cursor.key()))
             if (entry_topic, entry_partition) != (topic.id, place.partition):
                 break
             if parse_head(cursor.value()).max_timestamp >= timestamp:
-                offsets, batch = decode(base, bytes(cursor.value()))
+                offsets, batch = cut(*decode(base, bytes(cursor.value())), first, state.end)
                 late = batch.column("timestamp").to_numpy() >= timestamp
-                return max(offsets[int(np.argmax(late))], state.earliest)
+                if late.any():
+                    return int(offsets[int(np.argmax(late))])
             more = cursor.next()
         return state.end

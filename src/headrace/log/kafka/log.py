@@ -71,8 +71,10 @@ class KafkaLog:
         """The next offset of each partition that a reader of committed records may reach."""
         return self._connection.offsets(dict.fromkeys(partitions, LATEST))
 
-    def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        """The first offset whose timestamp is at or after the given one, or the end."""
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], *, since: Mapping[TopicPartition, int] | None = None
+    ) -> Mapping[TopicPartition, int]:
+        """The first offset of all whose timestamp is at or after the given one, or the end."""
         found = self._connection.offsets(times)
         late = [place for place, offset in found.items() if offset < 0]
         return found | self._connection.offsets(dict.fromkeys(late, LATEST))
