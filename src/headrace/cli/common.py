@@ -67,9 +67,9 @@ def client_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def log_of(args: argparse.Namespace, *, create: bool = False) -> TopicLog:
-    """The log that the options name. Only a command that writes makes a new directory."""
-    return connect(**client_options(args), create=create, upkeep=create)
+def log_of(args: argparse.Namespace, *, create: bool = False, upkeep: bool = False) -> TopicLog:
+    """The log that the options name. Only a command that writes makes a new directory, or keeps it in shape."""
+    return connect(**client_options(args), create=create, upkeep=upkeep)
 
 
 def _read_text(data: bytes) -> str:

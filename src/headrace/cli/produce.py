@@ -73,7 +73,7 @@ def register(commands: Commands) -> None:
 
 def produce(args: argparse.Namespace) -> int:
     """Write what comes, as it comes, until the input ends."""
-    log = log_of(args, create=True)
+    log = log_of(args, create=True, upkeep=True)
     try:
         if args.bootstrap_servers is None and args.topic not in log.topics():
             log.create_topic(args.topic, args.partitions)
