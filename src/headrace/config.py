@@ -23,6 +23,10 @@ STANDBY_DIR: Final = "HEADRACE_STANDBY_DIR"
 """The same for warm copies."""
 
 
+EXACTLY_ONCE: Final = "exactly_once_v2"
+AT_LEAST_ONCE: Final = "at_least_once"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamsConfig:
     """All settings, with defaults that run on a laptop without a broker.
@@ -39,8 +43,9 @@ class StreamsConfig:
     state_dir: str | None = None
     commit_interval: timedelta = timedelta(milliseconds=0)
     """The least time between two commits; zero commits as soon as a batch is done."""
-    processing_guarantee: str = "exactly_once_v2"
-    """Always exactly once: a batch counts entirely or not at all."""
+    processing_guarantee: str = EXACTLY_ONCE
+    """"exactly_once_v2": a batch counts entirely or not at all. "at_least_once": on Kafka without a transaction, so
+    that readers see outputs at once; a crash may double some of them."""
     auto_offset_reset: OffsetReset = "earliest"
     """Where to begin in a topic that was never read, for sources that say nothing with `offset_reset=`."""
     statestore_cache_max_bytes: int | None = None
@@ -98,12 +103,6 @@ class StreamsConfig:
             value = getattr(self, name)
             if not is_valid(value):
                 raise ConfigError(f"`{name}` must be {wanted}, got {value!r}", origin=caller())
-        if self.processing_guarantee != "exactly_once_v2":
-            raise ConfigError(
-                f'`processing_guarantee` is always "exactly_once_v2", got {self.processing_guarantee!r}: all outputs, '
-                "stores and positions of a batch are one transaction, and nothing weaker would be faster",
-                origin=caller(),
-            )
 
     @property
     def log_path(self) -> Path:
@@ -161,6 +160,10 @@ _CALLABLE = (callable, "a function")
 _TEXTS = (_is_texts, "a mapping from names to texts")
 _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "commit_interval": _DURATION,
+    "processing_guarantee": (
+        lambda value: value in (EXACTLY_ONCE, AT_LEAST_ONCE),
+        f'"{EXACTLY_ONCE}" or "{AT_LEAST_ONCE}"',
+    ),
     "max_task_idle": _DURATION,
     "windowstore_changelog_additional_retention": _DURATION,
     "auto_offset_reset": (is_offset_reset, ALLOWED),

@@ -20,6 +20,7 @@
     │   ├── UpgradeError            the topology is not the one that made the state, and cannot use it
     │   ├── JavaNotFoundError       Spark needs a Java, and there is none
     │   └── BrokerNotReachableError no broker answers at `bootstrap_servers`
+    ├── IllegalStateError           the application cannot do that in the state it is in
     ├── ProcessingError             a record could not be processed
     │   ├── DeserializationError    its bytes could not be read (a poison record)
     │   ├── SerializationError      a value could not be written
@@ -155,6 +156,10 @@ class JavaNotFoundError(StartError):
 
 class BrokerNotReachableError(StartError):
     """No broker answers at `bootstrap_servers`."""
+
+
+class IllegalStateError(HeadraceError):
+    """The application cannot do that in the state it is in."""
 
 
 class ProcessingError(HeadraceError):

@@ -37,10 +37,13 @@ def test_a_wrong_setting_is_named_with_what_it_must_be(name: str, value: Any, me
     assert "test_config.py" in str(raised.value), "the user's line"
 
 
-def test_there_is_no_weaker_guarantee() -> None:
-    assert StreamsConfig(application_id="app", processing_guarantee="exactly_once_v2")
-    with pytest.raises(ConfigError, match="always \"exactly_once_v2\", got 'at_least_once'"):
-        StreamsConfig(application_id="app", processing_guarantee="at_least_once")
+def test_there_are_two_guarantees() -> None:
+    for known in ("exactly_once_v2", "at_least_once"):
+        assert StreamsConfig(application_id="app", processing_guarantee=known).processing_guarantee == known
+    with pytest.raises(
+        ConfigError, match='must be "exactly_once_v2" or "at_least_once", got \'exactly_once\''
+    ):
+        StreamsConfig(application_id="app", processing_guarantee="exactly_once")
 
 
 def test_generated_names_can_be_refused() -> None:

@@ -32,6 +32,7 @@ LEAVES = {
     "store",
     "suppressed",
     "timestamps",
+    "uncaught",
     "windows",
     # The log's face: what a chunk of records is. Not the logs themselves.
     "log.base",

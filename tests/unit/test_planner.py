@@ -186,3 +186,33 @@ def test_a_partition_that_is_added_meanwhile_is_noticed(log: EmbeddedLog) -> Non
     now[0] = 30_000
     with pytest.raises(StartError, match=r"`a` now has 2 partitions, and had 1 when the application started"):
         made.plan(base)
+
+
+def test_nothing_is_read_beyond_a_given_end_but_what_the_application_wrote_itself(log: EmbeddedLog) -> None:
+    fill(log, "a", range(30))
+    fill(log, "own", range(30))
+    wanted = {"a": [20, 0], "own": [10, 0]}
+    written = start(log, ends={"own": [25, 0]})
+    assert planned(planner(log).plan(written, wanted)) == {"a": [20, 0], "own": [25, 0]}
+    done = start(log, ends={"own": [25, 0]}, positions={"a": [20, 0], "own": [25, 0]})
+    made = planner(log)
+    assert made.plan(done, wanted) is None
+    assert planned(made.plan(done)) == {"a": [30, 0], "own": [30, 0]}
+
+
+def test_who_waits_for_the_end_does_not_wait_for_the_commit_interval(log: EmbeddedLog) -> None:
+    fill(log, "a", range(30))
+    made = planner(log, clock=lambda: 1000, commit_interval_ms=500)
+    base = start(log, wall_clock=900)
+    assert made.plan(base) is None
+    assert planned(made.plan(base, hurry=True)) == {"a": [30, 0]}
+    assert planned(made.plan(base, {"a": [10, 0]})) == {"a": [10, 0]}
+
+
+def test_a_backfill_begins_with_a_large_batch(log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "FIRST_BATCH", 7)
+    fill(log, "a", range(30))
+    fresh, backfill = planner(log), planner(log)
+    fresh.planned = backfill.planned = 0
+    assert planned(fresh.plan(start(log))) == {"a": [7, 0]}
+    assert planned(backfill.plan(start(log), {"a": [30, 0]})) == {"a": [30, 0]}

@@ -298,3 +298,19 @@ def test_standbys_beside_an_application_end_with_it_and_begin_again_when_they_di
         standbys.close()
     assert standbys.pids == []
     assert not Path(f"/proc/{second}").exists()
+
+
+def test_a_standby_ends_with_an_application_that_is_shut_down_as_a_whole(app: OfflineApplication) -> None:
+    """The word stands in the commit record; one that starts later has missed it, and follows the next start."""
+    standby = standby_of(app)
+    standby.follow()
+    assert standby.shutdown is None
+    app.committer.shut_down("nothing helps")
+    standby.follow()
+    assert standby.shutdown == "nothing helps"
+    standby.close()
+    later = standby_of(app)
+    later.follow()
+    later.follow()
+    assert later.shutdown is None
+    later.close()

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from headrace.app.states import State
 from headrace.app.streams import Streams
+from headrace.spark.session import spark_settings
 
-__all__ = ["State", "Streams"]
+__all__ = ["State", "Streams", "spark_settings"]

@@ -10,7 +10,7 @@ import msgspec
 
 from headrace.app.topics import internal_topics
 from headrace.clock import now_ms
-from headrace.config import StreamsConfig
+from headrace.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.errors import StartError
 from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
@@ -34,7 +34,9 @@ def base_commit(
     _refuse_shorter_topics(log, layout, base)
     # A changelog that the commit does not know belongs to a store that is new.
     known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
-    check_changelogs(log, layout.application_id, known, record)
+    if record is not None or config.processing_guarantee != AT_LEAST_ONCE:
+        # Without transactions a first batch that was broken off leaves changes: that is what at-least-once means.
+        check_changelogs(log, layout.application_id, known, record)
     existing = log.topics()
     for name, (partitions, settings) in wanted.items():
         if name not in existing:
@@ -45,6 +47,7 @@ def base_commit(
         base,
         positions={**first_positions(log, topology, layout, base.positions, config), **base.positions},
         ends={**unknown, **base.ends},
+        shutdown=None,
     )
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from headrace.app.beginning import base_commit
 from headrace.app.life import Life
 from headrace.app.metrics import Metrics
 from headrace.app.opening import Opened, open_application, ship
 from headrace.app.purging import Purger
+from headrace.app.reaching import Reach, by_topic, ends_now
 from headrace.app.reading import StoreReaders
 from headrace.app.states import State
 from headrace.config import StreamsConfig
-from headrace.errors import HeadraceError
 from headrace.failpoints import failpoint
+from headrace.log.base import TopicPartition
 from headrace.restore.monitor import RestoreMonitor
 from headrace.restore.standby_process import StandbyProcesses
+from headrace.spark.handed import warn_of_small_results
+from headrace.spark.prints import Prints, show
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.query import SparkQuery
 from headrace.spark.session import Session, driver_host, release, session
@@ -31,44 +36,61 @@ BatchListener = Callable[[Batch], None]
 class Engine:
     """One application while it runs. Started and ended by `Streams`, begun again by the watcher."""
 
-    def __init__(self, topology: Topology, config: StreamsConfig, life: Life, *, verbose: bool) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        life: Life,
+        *,
+        verbose: bool,
+        spark: Session | None = None,
+    ) -> None:
         self.topology = topology
         self.config = config
         self.life = life
-        self.metrics = Metrics()
+        self.metrics = Metrics(config.application_id, lambda: life.state.name)
         self.restores = RestoreMonitor()
         self.batch_listeners: list[BatchListener] = []
+        self.on_print: Callable[[list[Prints]], None] = show
         self.opened: Opened | None = None
         self.query: SparkQuery | None = None
         self.readers: StoreReaders | None = None
-        self.reached: dict[str, list[int]] = {}
-        """How far each topic has been read, as of the commit that the stores show."""
         self.slots: int | None = None
         """How many Spark tasks a stage has."""
-        self.sent_to_itself = False
-        """Whether the last batch has written something that the application itself has to read."""
+        self.reach = Reach()
+        self.target: dict[TopicPartition, int] | None = None
+        """Where it is to end by itself."""
+        self.on_target: Callable[[], object] = lambda: None
+        self.paused = False
+        self._hurried = 0
+        self._hurry_lock = threading.Lock()
+        self._log_lock = threading.Lock()
+        """Held by whoever asks the log from outside, and by whoever closes it."""
         self._verbose = verbose
+        self._given = spark
         self._spark: Session | None = None
         self._purger: Purger | None = None
         self._shipment: Shipment | None = None
         self._standbys: StandbyProcesses | None = None
 
-    def start(self, *, take_over: bool, accept_changes: bool) -> None:
-        """Open what is needed, and start the first query."""
+    def start(self, *, take_over: bool, accept_changes: bool, until_caught_up: bool = False) -> None:
+        """Open what is needed, and start the first query. Gives up quietly when it is closed meanwhile."""
         self.opened = open_application(
             self.topology, self.config, take_over=take_over, accept_changes=accept_changes
         )
+        if until_caught_up:
+            self.target = ends_now(self.opened)
         self._run_query()
         if self.config.num_standby_replicas and self._shipment is not None:
             self._standbys = StandbyProcesses(self._shipment.pack(), self.config.num_standby_replicas)
             self._standbys.start()
 
     def restart(self) -> None:
-        """A worker or the planner was lost: go on from the last commit of the log."""
-        if self.life.state is State.RUNNING:
-            self.life.become(State.REBALANCING)
-        assert self.query is not None and self.opened is not None
-        self.query.stop(0)
+        """Go on from the last commit of the log with a new query."""
+        self.rebalance()
+        assert self.opened is not None
+        if self.query is not None:
+            self.query.stop(0)
         self.restores.interrupted()
         if self.readers is not None:
             self.readers.close()
@@ -76,17 +98,58 @@ class Engine:
         self.opened.publisher = self.opened.log.publisher(self.config.application_id)
         self._run_query()
 
-    def fail(self, error: BaseException | None) -> None:
-        """It cannot go on, and says why."""
-        life = self.life
-        life.error = error if error is not None else HeadraceError("the query ended without an error")
-        if life.state in (State.REBALANCING, State.RUNNING):
-            life.become(State.PENDING_ERROR)
-        self.stop(0)
-        if life.state is State.PENDING_ERROR:
-            life.become(State.ERROR)
+    def rebalance(self) -> None:
+        """There is no query that works."""
+        if self.life.state is State.RUNNING:
+            self.life.become(State.REBALANCING)
 
-    def stop(self, timeout: float) -> bool:
+    def pause(self, paused: bool) -> None:
+        """Plan no more batches after the running one, or go on."""
+        self.paused = paused
+        if self.query is not None:
+            self.query.pause(paused)
+
+    @contextmanager
+    def hurrying(self) -> Iterator[None]:
+        """While somebody waits for the end of what is there, the commit interval does not count."""
+        with self._hurry_lock:
+            self._hurried += 1
+        self._tell_hurry()
+        try:
+            yield
+        finally:
+            with self._hurry_lock:
+                self._hurried -= 1
+            self._tell_hurry()
+
+    def _tell_hurry(self) -> None:
+        if self.query is not None and self.config.commit_interval:
+            self.query.hurry(self._hurried > 0)
+
+    def ends(self) -> dict[TopicPartition, int] | None:
+        """Where the topics end now; None when the log is closed."""
+        with self._log_lock:
+            return None if self.opened is None else ends_now(self.opened)
+
+    def fail(self, error: BaseException) -> None:
+        """It cannot go on, and says why."""
+        if not self.life.become(State.PENDING_ERROR, error):
+            logger.warning("the application failed while it was closed: %s", error)
+            return  # whoever closes it also clears up
+        self.metrics.failed = 1
+        self.stop(0)
+        self.life.become(State.ERROR)
+
+    def shut_down_application(self, error: BaseException) -> None:
+        """Tell every other process of this application, through the log, that it is to end."""
+        if self.query is None:
+            return
+        try:
+            self.query.committer.shut_down(str(error))
+        except Exception:
+            logger.exception("the other processes of the application could not be told to shut down")
+
+    def stop(self, timeout: float | None) -> bool:
         """Stop the query between two batches, and give back what is held. True when that went by the book."""
         clean = self.query.stop(timeout) if self.query is not None else True
         self.restores.interrupted()
@@ -94,10 +157,11 @@ class Engine:
         if self._standbys is not None:
             self._standbys.close()
             self._standbys = None
-        for part in (self.readers, self.opened):
-            if part is not None:
-                part.close()
-        self.readers = self.opened = None
+        with self._log_lock:
+            for part in (self.readers, self.opened):
+                if part is not None:
+                    part.close()
+            self.readers = self.opened = None
         if self._spark is not None:
             release(self._spark)
             self._spark = None
@@ -107,27 +171,52 @@ class Engine:
         opened, config = self.opened, self.config
         assert opened is not None
         base = base_commit(opened.log, self.topology, opened.layout, opened.publisher.last_commit(), config)
+        self.reach.begin(base.positions)
+        if self._closing():
+            return
         if self._spark is None:
-            self._spark = session(config.master, config.application_id, config.spark, verbose=self._verbose)
+            self._spark = session(
+                config.master,
+                config.application_id,
+                config.spark,
+                verbose=self._verbose,
+                given=self._given,
+            )
+            warn_of_small_results(self._spark, config.max_batch_bytes)
         channel = self.restores.open(driver_host(self._spark))
         shipment = self._shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.slots = shipment.slots
         self.readers = StoreReaders(self.topology, opened.layout, config)
         self._purger = Purger(opened.log, opened.layout)
-        committer = Committer(opened.publisher, base, opened.layout, opened.kept)
-        self.query = SparkQuery(self._spark, shipment, committer, opened.layout.stages, self._committed)
+        committer = Committer(opened.publisher, base, opened.layout, opened.kept, self.on_print)
+        if self._closing():
+            return
+        self.query = SparkQuery(
+            self._spark,
+            shipment,
+            committer,
+            opened.layout.stages,
+            self._committed,
+            paused=self.paused,
+            until=None if self.target is None else by_topic(self.target),
+        )
         self.query.start()
+        self._tell_hurry()
+
+    def _closing(self) -> bool:
+        return not self.life.state.is_running_or_rebalancing
 
     def _committed(self, batch: Batch) -> None:
         """A batch is in the log. Called by the query, before it may plan the next one."""
+        with self.life.callback():
+            self._after(batch)
+        self.life.tell()
+        failpoint("batch.after")
+
+    def _after(self, batch: Batch) -> None:
         assert self.readers is not None and self._purger is not None
         self.readers.renew()
-        self.reached = {**batch.commit.positions, **batch.globals}
-        self.sent_to_itself = any(
-            position < end
-            for topic, positions in batch.commit.positions.items()
-            for position, end in zip(positions, batch.commit.ends.get(topic, ()), strict=False)
-        )
+        self.reach.committed(batch)
         self.metrics.add(batch)
         self.restores.committed(batch.reports)
         self._purger.after(batch.commit)
@@ -138,5 +227,5 @@ class Engine:
                 listener(batch)
             except Exception:
                 logger.exception("a listener raised; the batch is committed all the same")
-        self.life.tell()
-        failpoint("batch.after")
+        if self.target is not None and self.reach.is_at(self.target):
+            self.on_target()

@@ -13,7 +13,7 @@ from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
 from headrace.spark.commit import CommitRecord
-from headrace.spark.hosts import check_log, on_these_hosts
+from headrace.spark.hosts import check_log, is_one_host, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.restores import Channel
@@ -79,7 +79,7 @@ def ship(
 ) -> Shipment:
     """What the workers need, with the user's file where there is one."""
     ref = reference(topology)
-    if ref is not None and ref.file is not None:
+    if ref is not None and ref.file is not None and not is_one_host(master_of(spark)):
         spark.sparkContext.addPyFile(ref.file)
     slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
     theirs = on_these_hosts(config, master_of(spark))

@@ -25,7 +25,18 @@ class State(Enum):
         return other in _NEXT[self]
 
     @property
+    def is_running_or_rebalancing(self) -> bool:
+        """Whether it processes records, or is about to."""
+        return self in (State.RUNNING, State.REBALANCING)
+
+    @property
+    def is_shutting_down(self) -> bool:
+        """Whether it is on its way to an end."""
+        return self in (State.PENDING_SHUTDOWN, State.PENDING_ERROR)
+
+    @property
     def has_ended(self) -> bool:
+        """Whether nothing of it runs any more; there is no way back."""
         return self in (State.NOT_RUNNING, State.ERROR)
 
 
@@ -36,5 +47,5 @@ _NEXT: dict[State, tuple[State, ...]] = {
     State.PENDING_SHUTDOWN: (State.NOT_RUNNING,),
     State.NOT_RUNNING: (),
     State.PENDING_ERROR: (State.ERROR,),
-    State.ERROR: (State.PENDING_SHUTDOWN,),
+    State.ERROR: (),
 }

@@ -7,62 +7,119 @@ import threading
 
 from headrace.app.engine import Engine
 from headrace.errors import (
+    ConfigError,
     DiskFullError,
     FencedError,
-    HeadraceError,
     OffsetOutOfRangeError,
     ProcessingError,
     StartError,
 )
+from headrace.uncaught import StreamThreadExceptionResponse, UncaughtExceptionHandler, shutdown_client
 
 logger = logging.getLogger("headrace")
 
 FINAL = (ProcessingError, FencedError, OffsetOutOfRangeError, StartError, DiskFullError)
-"""Errors that would only come again."""
+"""Errors that would only come again: the handler is asked at once."""
 RESTARTS = 3
 """How often in a row a query that was lost with a worker is started again without a commit in between."""
+LONGEST = 30.0
+"""Seconds between two replacements, at the most; the first comes after a tenth of one, and each doubles it."""
 
 
 class Watcher:
     """A thread beside the query, until `end`."""
 
     def __init__(self, engine: Engine) -> None:
+        self.handler: UncaughtExceptionHandler = shutdown_client
         self._engine = engine
         self._ending = threading.Event()
+        self._failures = 0
+        """Failures since the last commit."""
+        self._commits = -1
         self._thread = threading.Thread(target=self._watch, name="headrace-monitor", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
-    def end(self, timeout: float) -> None:
-        """Watch no more; returns when it does nothing any more, at the latest after `timeout` seconds."""
+    def end(self) -> None:
+        """Watch no more; returns when it does nothing any more."""
         self._ending.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
 
     def _watch(self) -> None:
         engine = self._engine
-        failures, commits = 0, -1
         while not self._ending.is_set():
             query = engine.query
             if query is None or query.alive():
                 self._ending.wait(0.05)
                 continue
-            if self._ending.is_set():
+            if self._ending.is_set() or engine.life.state.is_shutting_down:
                 return
-            error = query.failure()
-            failures = failures + 1 if engine.metrics.commits == commits else 1
-            commits = engine.metrics.commits
-            if isinstance(error, FINAL) or failures > RESTARTS or not query.can_restart:
-                engine.fail(error)
-                return
+            error: BaseException | None = query.failure()
+            while error is not None:
+                if not self._goes_on(error, can_restart=query.can_restart):
+                    return
+                error = self._start_again()
+
+    def _start_again(self) -> BaseException | None:
+        """The error with which that failed, if it did."""
+        if self._ending.is_set():
+            return None
+        try:
+            self._engine.restart()
+        except Exception as error:
+            # Perhaps Spark is still clearing up after what it lost.
+            return error
+        return None
+
+    def _goes_on(self, error: BaseException, *, can_restart: bool) -> bool:
+        """Whether the query is to be started again after this error; if not, the application has failed."""
+        engine = self._engine
+        commits = engine.metrics.commits
+        self._failures = self._failures + 1 if commits == self._commits else 1
+        self._commits = commits
+        if can_restart and not isinstance(error, FINAL) and self._failures <= RESTARTS:
             logger.warning("the query was lost, starting it again from the last commit: %s", error)
-            try:
-                engine.restart()
-            except HeadraceError as again:
-                engine.fail(again)
-                return
-            except Exception as again:
-                # Spark is still clearing up after what it lost; this counts as a start that failed.
-                assert engine.query is not None
-                engine.query.error = again
+            return True
+        answer = self._ask(error)
+        if answer is StreamThreadExceptionResponse.REPLACE_THREAD:
+            if can_restart and not isinstance(error, FencedError):
+                return self._replace(error)
+            logger.error("there is nothing to replace the query with, so the application ends: %s", error)
+        elif answer is StreamThreadExceptionResponse.SHUTDOWN_APPLICATION:
+            engine.shut_down_application(error)
+        engine.fail(error)
+        return False
+
+    def _ask(self, error: BaseException) -> StreamThreadExceptionResponse | None:
+        """What the user's handler says; None when it has failed itself, which is told with the error."""
+        try:
+            with self._engine.life.callback():
+                answer = self.handler(error)
+            if isinstance(answer, StreamThreadExceptionResponse):
+                return answer
+            raise ConfigError(
+                "the uncaught-exception handler must answer with one of `StreamThreadExceptionResponse`, "
+                f"got {answer!r}"
+            )
+        except Exception as raised:
+            logger.exception("the uncaught-exception handler failed; the application ends")
+            error.add_note(f"and the uncaught-exception handler raised {type(raised).__name__}: {raised}")
+            return None
+
+    def _replace(self, error: BaseException) -> bool:
+        """Wait a while, longer each time that nothing was committed in between. Always true."""
+        metrics = self._engine.metrics
+        metrics.replaced += 1
+        pause = min(LONGEST, 0.1 * 2.0 ** min(self._failures - 1, 20))
+        logger.error(
+            "replacing the query in %.1f s, for the %d. time (%d in a row without a commit): %s",
+            pause,
+            metrics.replaced,
+            self._failures,
+            error,
+        )
+        self._engine.rebalance()
+        self._ending.wait(pause)
+        return True

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
-import sys
-import threading
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from types import FrameType
-from typing import TextIO
 
-from headrace.app import State, Streams
+from headrace.app import Streams
 from headrace.cli.load import add_application_options, application_of
-from headrace.spark.publish import Batch
+from headrace.cli.terminal import Terminal
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -35,60 +35,43 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start, show progress, and stop between two commits at Ctrl-C or SIGTERM."""
+    """Start, show progress, and stop between two commits at Ctrl-C or SIGTERM; at a second one at once."""
     topology, config = application_of(args, master=args.master)
     streams = Streams(
         topology, config, take_over=args.take_over, accept_changes=args.accept_changes, verbose=args.verbose
     )
-    stop = threading.Event()
-
-    def asked_to_stop(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    previous = {number: signal.signal(number, asked_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    if not args.quiet:
-        print(topology.describe())
-        show = Progress(streams, sys.stderr)
-        streams.set_state_listener(show.state)
-        streams.on_batch(show.batch)
-    try:
-        streams.start()
-        if args.until_caught_up:
-            streams.wait_until_caught_up()
-        else:
-            while not stop.is_set() and not streams.state.has_ended:
-                stop.wait(0.2)
-        if streams.state is not State.ERROR:
+    terminal = None if args.quiet else Terminal(streams)
+    with stopped_by_signals(streams, terminal):
+        if terminal is not None:
+            print(topology.describe(), flush=True)
+            terminal.open()
+        try:
+            streams.start(until_caught_up=args.until_caught_up)
+            streams.wait()
+        finally:
             streams.close()
-        streams.wait(0)
-    finally:
-        streams.close()
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+            if terminal is not None:
+                terminal.close()
     return 0
 
 
-class Progress:
-    """A line for every change of state, and at most one a second for commits."""
+@contextmanager
+def stopped_by_signals(streams: Streams, terminal: Terminal | None) -> Iterator[None]:
+    """SIGINT and SIGTERM close the application, whatever it does; the second one does not wait."""
+    asked: list[int] = []
 
-    def __init__(self, streams: Streams, out: TextIO) -> None:
-        self.streams = streams
-        self.out = out
-        self.last = 0.0
+    def ask(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        if len(asked) > 1:
+            # A commit is in the log or not: there is nothing to clear up. Spark ends with this process.
+            os._exit(128 + number)
+        if terminal is not None:
+            terminal.hint = "it stops after the running batch; once more (Ctrl-C) stops it at once"
+        streams.close(timedelta(0))
 
-    def state(self, new: State, old: State) -> None:
-        print(f"headrace: {self.streams.config.application_id} is {new.value}", file=self.out, flush=True)
-
-    def batch(self, batch: Batch) -> None:
-        now = time.monotonic()
-        if now - self.last < 1:
-            return
-        self.last = now
-        metrics = self.streams.metrics
-        restored = f", {metrics.restored:,} restored" if metrics.restored else ""
-        print(
-            f"headrace: commit {batch.commit.number:,}: {metrics.records:,} records in, {metrics.outputs:,} out, "
-            f"{metrics.rate():,.0f}/s{restored}",
-            file=self.out,
-            flush=True,
-        )
+    previous = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

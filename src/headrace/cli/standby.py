@@ -9,6 +9,7 @@ import threading
 from types import FrameType
 
 from headrace.cli.load import find_config, find_topology, load_module
+from headrace.errors import HeadraceError
 from headrace.log import log_config, open_log
 from headrace.restore.recorded import recorded
 from headrace.restore.standby import Standby, Status, keep_following
@@ -57,6 +58,8 @@ def follow(args: argparse.Namespace) -> int:
         try:
             show = _Show(quiet=args.quiet)
             keep_following(standby, ending, show, until_caught_up=args.until_caught_up)
+            if standby.shutdown is not None:
+                raise HeadraceError(f"the application was shut down in all its processes: {standby.shutdown}")
         finally:
             standby.close()
     finally:

@@ -232,8 +232,9 @@ class StatelessOperations(Handle[K, V]):
     ) -> None:
         """Print each record as `[label]: key, value`, or what the mapper makes of it; the stream ends here.
 
-        With `file`, lines are added to that file on the host where the task runs, and not printed. Both are for a
-        look while developing: a batch that is tried again prints again.
+        On Spark it comes out where the application was started, after the commit, marked with the task and the record.
+        With `file`, lines are added to that file on the host where the task runs, and not printed: for a look while
+        developing, since a batch that is tried again adds them again.
 
         >>> from headrace import StreamsBuilder
         >>> orders = StreamsBuilder().stream("orders", value=int)

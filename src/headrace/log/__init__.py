@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.config import StreamsConfig
+from headrace.config import AT_LEAST_ONCE, StreamsConfig
 from headrace.errors import ConfigError
 from headrace.log.base import (
     Chunk,
@@ -59,5 +59,6 @@ def log_config(config: StreamsConfig) -> LogConfig:
             bootstrap_servers=config.bootstrap_servers,
             kafka=config.kafka,
             replication_factor=config.replication_factor,
+            transactions=config.processing_guarantee != AT_LEAST_ONCE,
         )
     return LogConfig(directory=str(config.log_path.resolve()))

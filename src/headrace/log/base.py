@@ -208,3 +208,5 @@ class LogConfig:
     """Of topics made on Kafka; -1 takes the broker's default."""
     upkeep: bool = False
     """Whether to compact and expire beside other work: for producers. An application does it in any case."""
+    transactions: bool = True
+    """Whether an application's commit on Kafka is one transaction. On the embedded log it always is."""

@@ -77,6 +77,15 @@ class RestoreMonitor:
                 return None
             return RestoreProgress.of(list(self._events.values()), time.monotonic() - self._began)
 
+    def offsets(self) -> dict[tuple[str, str], int]:
+        """(Task, store) -> how far it is, of those that are being restored, or wait for it."""
+        with self._lock:
+            return {
+                place: event.offset
+                for place, event in self._events.items()
+                if event.kind in _TOLD | {"waiting"}
+            }
+
     def committed(self, reports: Sequence[Report]) -> Summary | None:
         """A batch is in the log, with what it restored; returns what that took, if it did."""
         events = [

@@ -100,6 +100,8 @@ class Standby:
         self._records = 0
         self._commit = 0
         self._seen: CommitRecord | None = None
+        self.shutdown: str | None = None
+        """Why the application was shut down as a whole, once it was while this one followed it."""
         self._refreshed = time.monotonic()
         self._forget_other_tasks()
 
@@ -111,13 +113,16 @@ class Standby:
     def follow(self) -> Status:
         """Bring all copies to the newest commit."""
         base = newest_commit(self._log, self.config.application_id)
+        if self._seen is not None and base.shutdown is not None and self._seen.shutdown is None:
+            self.shutdown = base.shutdown
         refresh = time.monotonic() - self._refreshed >= _REFRESH_SECONDS
         if self._seen is None or base.number != self._seen.number or refresh:
             for task in self._tasks:
                 self._follow(task, base, refresh=refresh)
-            self._seen, self._commit = base, base.number
+            self._commit = base.number
             if refresh:
                 self._refreshed = time.monotonic()
+        self._seen = base
         newest = newest_commit(self._log, self.config.application_id)
         status = self._status(newest.number - self._commit)
         self._write(status)
@@ -186,6 +191,11 @@ def keep_following(
             logger.warning("the standby could not follow, and tries again: %s", error)
         else:
             show(status)
+            if standby.shutdown is not None:
+                logger.warning(
+                    "the standby ends with its application, which was shut down: %s", standby.shutdown
+                )
+                return
             if until_caught_up and not status.behind:
                 return
         ending.wait(EVERY)

@@ -44,6 +44,8 @@ class CommitRecord(msgspec.Struct, frozen=True):
     """
     due: int | None = None
     """When the next wall-clock punctuator is due."""
+    shutdown: str | None = None
+    """Why every process of this application is to end, once this is in the log; the next start takes it back."""
     version: int = VERSION
     pending: Pending | None = None
 
@@ -97,6 +99,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
     counts: dict[str, int] = {}
     """What users' processors have counted."""
+    dropped: int = 0
+    """Records that operators have ignored: late ones, those without a key, and the like."""
     restores: list[Restored] = []
     """The stores that were filled from their changelogs before the batch."""
 

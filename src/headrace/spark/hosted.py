@@ -18,6 +18,7 @@ from headrace.spark.changelogs import TaskChangelogs, standby_copies
 from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.hosts import place
 from headrace.spark.outputs import output_rows
+from headrace.spark.prints import capture, printed
 from headrace.spark.restores import restored
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.spark.stopwatch import Stopwatch
@@ -72,6 +73,7 @@ class HostedTask:
             self._fresh = False
         task = self._task
         assert task is not None
+        capture(self.id, task.metadata)
         failpoint("prepare.after")
         watch.lap("prepare")
         try:
@@ -93,6 +95,7 @@ class HostedTask:
         except BaseException:
             self.output.clear()
             task.metrics.take()
+            task.take_dropped()
             self.local.rollback()
             self._fresh = True
             raise
@@ -114,9 +117,11 @@ class HostedTask:
             watch.began,
             place().host,
             task.metrics.take(),
+            task.take_dropped(),
             restored(self, recovery.stores),
         )
         made.append(self._row("report", "", encode(report)))
+        made += printed(made[-1].slot)
         failpoint("task.after")
         return made
 

@@ -72,8 +72,12 @@ class Planner:
         self._others = [tp for tp in self._partitions if tp.topic not in self.looped]
         self._watch = Watch(self.log, {**self.topics, **self.global_topics}, self.source_of)
 
-    def plan(self, base: CommitRecord) -> Plan | None:
-        """The next batch, or None while there is nothing to do."""
+    def plan(
+        self, base: CommitRecord, until: Mapping[str, list[int]] | None = None, *, hurry: bool = False
+    ) -> Plan | None:
+        """The next batch, or None while there is nothing to do. It reads nothing beyond `until` but what the
+        application has written itself; with that, or in a `hurry`, batches are large and do not wait.
+        """
         starts = {tp: base.positions[tp.topic][tp.partition] for tp in self._partitions}
         latest = {**self.log.latest([*self._others, *self._globals])}
         # The commit knows how far the application has written what it reads itself. Kafka may need a moment to tell.
@@ -81,14 +85,16 @@ class Planner:
             latest[tp] = max(
                 latest.get(tp, 0), base.ends[tp.topic][tp.partition] if tp.topic in base.ends else 0
             )
-        backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         now = self.clock()
         self._watch.look(now, starts, latest)
+        if until is not None:
+            _stop_at(latest, until, base)
+        backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}
         if self.idle_ms:
             backlog = self._idle.without_those_who_wait(
                 backlog, self._groups(backlog), now - self.idle_ms, now
             )
-        if self.planned and now < base.wall_clock + self.commit_interval_ms:
+        if self.planned and not hurry and until is None and now < base.wall_clock + self.commit_interval_ms:
             return None
         due = base.due is not None and base.due <= now
         tables = {tp: latest[tp] for tp in self._globals}
@@ -97,6 +103,8 @@ class Planner:
         self._tables = tables
         looped = {tp: starts[tp] + backlog.pop(tp) for tp in self._loops}
         limit = max(1, self.max_records - sum(looped.values()) + sum(starts[tp] for tp in looped))
+        if not self.planned and until is None:
+            limit = min(limit, FIRST_BATCH)
         ends = looped | self._ends({tp: starts[tp] for tp in backlog}, backlog, limit)
         self.planned += 1
         return Plan(
@@ -111,8 +119,6 @@ class Planner:
     def _ends(
         self, starts: Mapping[TopicPartition, int], backlog: Mapping[TopicPartition, int], limit: int
     ) -> dict[TopicPartition, int]:
-        if not self.planned:
-            limit = min(limit, FIRST_BATCH)
         total = sum(backlog.values())
         if total > SAMPLE:
             if self.planned >= self._sampled + SAMPLE_EVERY or not self._record_bytes:
@@ -140,6 +146,14 @@ class Planner:
             count += len(chunk)
             size += sum(map(len, filter(None, chunk.keys))) + sum(map(len, filter(None, chunk.values)))
         return max(1.0, size / max(1, count)) + OVERHEAD
+
+
+def _stop_at(latest: dict[TopicPartition, int], until: Mapping[str, list[int]], base: CommitRecord) -> None:
+    """Take back what came after `until`, but for what the application has written itself."""
+    for tp, end in latest.items():
+        if tp.topic in until:
+            own = base.ends[tp.topic][tp.partition] if tp.topic in base.ends else 0
+            latest[tp] = min(end, max(until[tp.topic][tp.partition], own))
 
 
 def _fair_shares(backlog: Mapping[TopicPartition, int], limit: int) -> dict[TopicPartition, int]:

@@ -17,6 +17,10 @@ class Progress(msgspec.Struct, frozen=True):
     stopping: bool = False
     busy: bool = False
     """Whether the last batch was much work, so that the next one is better divided."""
+    hurry: bool = False
+    """Somebody waits for the end of what is there: do not wait for the commit interval."""
+    until: dict[str, list[int]] | None = None
+    """Topic -> where to stop reading, by partition; None to go on for ever."""
 
 
 class ProgressFile:

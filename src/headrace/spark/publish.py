@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TypeVar
 
+import msgspec
 import pyarrow as pa
 
-from headrace.errors import LogError
+from headrace.errors import HeadraceError, LogError
 from headrace.failpoints import failpoint
 from headrace.log.arrow import ArrowOutgoing
 from headrace.log.base import Outgoing, Publication, Publisher, TopicPartition
@@ -16,8 +19,13 @@ from headrace.spark.commit import CommitRecord, Plan, Report, TaskCommit, decode
 from headrace.spark.failure import unpack_failure
 from headrace.spark.interleave import interleave
 from headrace.spark.layout import Layout
+from headrace.spark.prints import Prints, show
 from headrace.spark.rows import from_batch, places, unpack
 from headrace.spark.stopwatch import Stopwatch
+
+logger = logging.getLogger("headrace")
+
+K = TypeVar("K")
 
 
 @dataclass(slots=True)
@@ -34,6 +42,10 @@ class Batch:
     seconds: dict[str, float]
     divided: bool = False
     """Whether Spark divided it among its cores; a small one is done by one task."""
+    produced: dict[str, int] = field(default_factory=dict)
+    """Topic -> records written to it."""
+    changed: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Store and task -> changes of it."""
 
 
 @dataclass(slots=True)
@@ -43,7 +55,10 @@ class Collected:
     outputs: list[Outgoing] = field(default_factory=list)
     changelogs: list[Outgoing] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
+    prints: list[Prints] = field(default_factory=list)
     plan: Plan | None = None
+    error: HeadraceError | None = None
+    """What a worker reported."""
 
 
 class Committer:
@@ -55,10 +70,18 @@ class Committer:
         base: CommitRecord,
         layout: Layout,
         kept: Mapping[str, bytes] = MappingProxyType({}),
+        on_print: Callable[[list[Prints]], None] | None = None,
     ) -> None:
         self.publisher = publisher
+        self._on_print = show if on_print is None else on_print
         self.base = base
         self.layout = layout
+        self._stores = {
+            layout.changelog(spec.name): (spec.name, placement.sub.id)
+            for placement in layout.placements
+            for spec in placement.sub.stores
+        }
+        """Changelog -> its store and the sub-topology that has it."""
         self._kept = kept
         """What the next commit has to keep beside it."""
 
@@ -66,6 +89,9 @@ class Committer:
         """Make a batch visible."""
         failpoint("collect.after")
         collected = collect(table, self.layout)
+        if collected.error is not None:
+            self._show(collected.prints)
+            raise collected.error
         plan = collected.plan
         if plan is None or plan.base.number != self.base.number:
             raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
@@ -87,6 +113,7 @@ class Committer:
         self._kept = {}
         self.base = made[0]
         watch.lap("publish")
+        self._show(collected.prints)
         return Batch(
             self.base,
             plan.globals,
@@ -95,7 +122,34 @@ class Committer:
             sum(len(change) for change in collected.changelogs),
             collected.reports,
             watch.seconds,
+            produced=_lengths((output.topic, output) for output in collected.outputs),
+            changed=_lengths(
+                (
+                    (self._stores[change.topic][0], f"{self._stores[change.topic][1]}_{change.partitions}"),
+                    change,
+                )
+                for change in collected.changelogs
+                if change.topic in self._stores
+            ),
         )
+
+    def _show(self, prints: list[Prints]) -> None:
+        if prints:
+            try:
+                self._on_print(sorted(prints, key=lambda printed: printed.task))
+            except Exception:
+                # A terminal that is gone is no reason to stop.
+                logger.exception("what the tasks have printed cannot be shown")
+
+    def shut_down(self, reason: str) -> None:
+        """Write the last commit again, with the word that every process of this application is to end."""
+        record = msgspec.structs.replace(self.base, shutdown=reason)
+        positions = {
+            TopicPartition(topic, partition): position
+            for topic, known in record.positions.items()
+            for partition, position in enumerate(known)
+        }
+        self.publisher.publish(Publication([], [], positions, lambda ends: encode(record)))
 
     def _record(self, plan: Plan, reports: list[Report], ends: Mapping[TopicPartition, int]) -> CommitRecord:
         tasks = dict(self.base.tasks)
@@ -117,15 +171,24 @@ class Committer:
         )
 
 
+def _lengths(parts: Iterable[tuple[K, Outgoing]]) -> dict[K, int]:
+    found: dict[K, int] = {}
+    for key, records in parts:
+        found[key] = found.get(key, 0) + len(records)
+    return found
+
+
 def collect(table: pa.Table, layout: Layout) -> Collected:
-    """Sort a batch's rows; raises what a worker reported as an error."""
+    """Sort a batch's rows."""
     found = Collected()
     outputs: dict[str, dict[tuple[int, int], list[pa.RecordBatch]]] = {}
     changes: dict[tuple[str, int], list[pa.RecordBatch]] = {}
     for row in from_batch(table):
         if row.kind == "error":
-            raise unpack_failure(row.payload)
-        if row.kind == "plan":
+            found.error = found.error or unpack_failure(row.payload)
+        elif row.kind == "print":
+            found.prints.append(decode(row.payload, Prints))
+        elif row.kind == "plan":
             found.plan = decode(row.payload, Plan)
         elif row.kind == "report":
             found.reports.append(decode(row.payload, Report))

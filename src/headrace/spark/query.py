@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import shutil
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -44,6 +48,9 @@ class SparkQuery:
         committer: Committer,
         stages: int,
         on_batch: Callable[[Batch], None],
+        *,
+        paused: bool = False,
+        until: dict[str, list[int]] | None = None,
     ) -> None:
         self.spark = spark
         self.committer = committer
@@ -54,10 +61,9 @@ class SparkQuery:
         self._folder = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._file = ProgressFile(self._folder / "progress.json")
         self._lock = threading.Lock()
-        self._paused = False
-        self._stopping = False
         self._busy = False
-        self._file.write(Progress(committer.base))
+        self._wanted = Progress(committer.base, paused=paused, until=until)
+        self._file.write(self._wanted)
         self._query: StreamingQuery | None = None
         self._application = shipment.pack()
         self._slots = shipment.slots
@@ -111,9 +117,26 @@ class SparkQuery:
             frame = frame.repartition(self._slots, "slot").mapInArrow(run, SPARK_SCHEMA)
         return frame
 
-    def _tell(self) -> None:
+    def _tell(self, **changes: Any) -> None:
+        """Tell the planner of the newest commit, and of what else has changed."""
         with self._lock:
-            self._file.write(Progress(self.committer.base, self._paused, self._stopping, self._busy))
+            self._wanted = msgspec.structs.replace(
+                self._wanted, base=self.committer.base, busy=self._busy, **changes
+            )
+            self._file.write(self._wanted)
+
+    def pause(self, paused: bool) -> None:
+        """Whether the planner is to plan no more for a while. The running batch goes on to its commit."""
+        self._ask(paused=paused)
+
+    def hurry(self, hurry: bool) -> None:
+        """Whether somebody waits for the end of what is there."""
+        self._ask(hurry=hurry)
+
+    def _ask(self, **changes: bool) -> None:
+        if any(getattr(self._wanted, name) != value for name, value in changes.items()):
+            with contextlib.suppress(FileNotFoundError):  # it has ended meanwhile
+                self._tell(**changes)
 
     def alive(self) -> bool:
         """Whether the query still runs."""
@@ -152,8 +175,10 @@ class SparkQuery:
             return SparkFailedError(in_a_few_words(str(found)))
         return found
 
-    def stop(self, timeout: float) -> bool:
-        """Plan no more, wait for the running batch, then stop. True when that went by the book."""
+    def stop(self, timeout: float | None) -> bool:
+        """Plan no more, wait for the running batch (None: as long as it takes), then stop. True when that went by the
+        book.
+        """
         query = self._query
         if query is None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -161,9 +186,8 @@ class SparkQuery:
         if not self._folder.exists():
             return not self.alive()  # stopped before
         # Kept, because the running batch tells the planner of its commit after this.
-        self._stopping = True
-        self._tell()
-        until = time.monotonic() + timeout
+        self._tell(stopping=True)
+        until = math.inf if timeout is None else time.monotonic() + timeout
         while self.alive() and not self._file.stop_acknowledged() and time.monotonic() < until:
             time.sleep(0.01)
         clean = self._file.stop_acknowledged() or not self.alive()

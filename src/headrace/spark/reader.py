@@ -11,6 +11,7 @@ from headrace.record import TaskId
 from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.layout import HEAD, Placement
 from headrace.spark.outputs import output_rows
+from headrace.spark.prints import capture, printed
 from headrace.spark.rows import DRIVER, Row, pack_in_parts, with_places
 from headrace.spark.runtime import Runtime
 from headrace.spark.stopwatch import Stopwatch
@@ -101,17 +102,20 @@ class _Heads:
             self.runtime.begin(self.plan)
             self.begun = True
         head = self.runtime.head(task)
+        capture(task, head.task.metadata)
         try:
             head.task.process(chunks)
         except BaseException:
             head.output.clear()
+            head.task.take_dropped()
             raise
         self.watch.lap("head")
+        shown = printed(self.runtime.salts[0])
         counters = self.counters.setdefault(task, {})
         rows = list(output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters))
         self.watch.lap("read_pack")
-        if rows:
-            yield rows
+        if rows or shown:
+            yield rows + shown
             self.watch.lap("read_send")
 
     def finish(self) -> Iterator[list[Row]]:
@@ -126,7 +130,7 @@ class _Heads:
                 task.partition,
                 "",
                 0,
-                encode(Report(str(task), records=count)),
+                encode(Report(str(task), records=count, dropped=self.runtime.head(task).task.take_dropped())),
             )
             for task, count in self.records.items()
         ]

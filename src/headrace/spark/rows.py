@@ -13,7 +13,7 @@ import pyarrow as pa
 from headrace.log import arrow
 from headrace.record import Headers
 
-Kind: TypeAlias = Literal["control", "records", "plan", "output", "changelog", "report", "error"]
+Kind: TypeAlias = Literal["control", "records", "plan", "output", "changelog", "report", "print", "error"]
 """
 control:   the plan of the batch, for a stage's task
 records:   input of a task
@@ -21,6 +21,7 @@ plan:      the plan of the batch, for the driver
 output:    records for a topic of the user's, or for a looped repartition topic
 changelog: changes of a store
 report:    what a task did: its stamp and due time, counts
+print:     what a task has printed, for the user's terminal
 error:     the batch has failed, and why
 """
 

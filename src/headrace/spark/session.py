@@ -5,16 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headrace.spark.handed import beside, check_session
 from headrace.spark.hosts import is_one_host
 from headrace.spark.java import find_java
 from headrace.spark.shims import folder, java_home, python
@@ -41,6 +45,7 @@ SETTINGS = {
     # Packed rows: few and large. Compressing them costs more than it saves on one machine.
     "spark.shuffle.compress": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.driver.memory": "2g",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     # A few dozen packed rows do not repay generated code: compiling it is most of the first batch.
@@ -78,23 +83,62 @@ Session: TypeAlias = SparkSession
 
 _ours: SparkSession | None = None
 _users = 0
+_lock = threading.Lock()
 
 
-def session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool = False) -> SparkSession:
-    """The session that is already running in this process, or a new one; give it back with `release`."""
+def spark_settings() -> dict[str, str]:
+    """What a session of your own is best started with, if applications are to run on it.
+
+    >>> spark_settings()["spark.sql.adaptive.enabled"]
+    'false'
+    """
+    return dict(SETTINGS)
+
+
+def session(
+    master: str | None,
+    name: str,
+    more: Mapping[str, str],
+    *,
+    verbose: bool = False,
+    given: SparkSession | None = None,
+) -> SparkSession:
+    """A session for an application: on the one that was given, else on the Spark that runs in this process already,
+    else a new one. Give it back with `release`.
+    """
     global _ours, _users
-    active = SparkSession.getActiveSession()
-    if active is None:
-        active = _ours = _new_session(master, name, more, verbose=verbose)
-    if active is _ours:
+    with _lock:
+        if given is not None:
+            check_session(given)
+        found = _running() if given is None else given
+        if found is None:
+            found = _ours = _new_session(master, name, more, verbose=verbose)
+        if not _is_ours(found):
+            return beside(found, SETTINGS, more)
         _users += 1
-    return active
+        return found
+
+
+def _running() -> SparkSession | None:
+    """Whatever thread asks: the active session is a matter of each."""
+    context = SparkContext._active_spark_context
+    if context is None or context._jsc is None:
+        return None
+    if _ours is not None and _ours.sparkContext is context:
+        return _ours
+    return SparkSession.getActiveSession() or SparkSession(context)
+
+
+def _is_ours(spark: SparkSession) -> bool:
+    return _ours is not None and spark.sparkContext is _ours.sparkContext
 
 
 def release(spark: SparkSession) -> None:
     """The last one to give back a session that was started here stops it; a session of the user's stays."""
     global _ours, _users
-    if spark is _ours:
+    with _lock:
+        if not _is_ours(spark):
+            return
         _users -= 1
         if _users == 0:
             _ours = None
@@ -156,7 +200,11 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         builder = builder.config(key, value)
     # Read by the launcher before there is a session; the console stays the user's.
     os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(settings)
+    interrupt = signal.getsignal(signal.SIGINT)
     spark = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        # Spark would answer Ctrl-C by breaking off the running batch.
+        signal.signal(signal.SIGINT, interrupt)
     spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
     if not verbose:
         _silence_threads(spark)

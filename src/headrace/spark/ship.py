@@ -9,6 +9,7 @@ holds is pickled.
 from __future__ import annotations
 
 import base64
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -39,6 +40,8 @@ class ModuleRef:
     file: str | None
     root: str | None = None
     """The folder from which this host imports the module; the planner and local workers look there too."""
+    digest: str = ""
+    """Of the file: a worker that has imported another one of that name, or an older version, imports it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,9 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         return ModuleRef(name, attribute, None)
     path = Path(file).resolve()
     root = path.parents[name.count(".") + (path.stem == "__init__")]
-    return ModuleRef(name, attribute, None if packaged else str(path), str(root))
+    if packaged:
+        return ModuleRef(name, attribute, None, str(root))
+    return ModuleRef(name, attribute, str(path), str(root), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def _is_another(stem: str, file: str) -> bool:
@@ -123,6 +128,29 @@ def resolve(topology: ModuleRef | Topology) -> Topology:
     os.environ[IN_WORKER] = "1"
     if topology.root is not None and topology.root not in sys.path and Path(topology.root).is_dir():
         sys.path.append(topology.root)
-    module = importlib.import_module(topology.module)
+    module = _imported_anew(topology) or importlib.import_module(topology.module)
     found: Any = getattr(module, topology.attribute)
     return cast(Topology, found)
+
+
+_digests: dict[str, str] = {}
+"""Of the files that this worker has imported, by the names of their modules."""
+
+
+def _imported_anew(ref: ModuleRef) -> ModuleType | None:
+    """The module from its very file, if this host has it; None: it was shipped, and is found by its name."""
+    if ref.file is None or not Path(ref.file).is_file():
+        return None
+    known = sys.modules.get(ref.module)
+    if known is not None and _digests.get(ref.module) == ref.digest:
+        return known
+    spec = importlib.util.spec_from_file_location(ref.module, ref.file)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[ref.module] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[ref.module]
+        raise
+    _digests[ref.module] = ref.digest
+    return module

@@ -17,6 +17,7 @@ from headrace.spark.event_times import EventTimes
 from headrace.spark.failure import failure_row, pack_failure
 from headrace.spark.meeting import extracted_times, meeting_partitions
 from headrace.spark.planner import Planner
+from headrace.spark.prints import printed
 from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
 from headrace.spark.rows import SPARK_SCHEMA, to_batch
@@ -88,7 +89,7 @@ class HeadraceReader(DataSourceStreamReader):
             # The commit of the last batch is written before Spark asks for the next one.
             if not progress.paused and progress.base.number >= start["commit"]:
                 failpoint("plan.before")
-                plan = planner.plan(progress.base)
+                plan = planner.plan(progress.base, progress.until, hurry=progress.hurry)
                 if plan is not None:
                     failpoint("plan.after")
                     self._plan, self._idle = plan, 0.001
@@ -149,7 +150,7 @@ class HeadraceReader(DataSourceStreamReader):
             for rows in run_together(runtime, made) if together else made:
                 yield to_batch(rows)
         except Exception as error:
-            yield to_batch([failure_row(error)])
+            yield to_batch([*printed(0), failure_row(error)])
 
     def _open(self) -> tuple[Planner, ProgressFile]:
         if self._planner is None:

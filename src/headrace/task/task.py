@@ -177,6 +177,12 @@ class StreamTask(TaskServices):
             raise
         return fired
 
+    def take_dropped(self) -> int:
+        """How many records were ignored since the last call."""
+        dropped = self.dropped.total()
+        self.dropped.clear()
+        return dropped
+
     def next_wall_clock_due(self) -> int | None:
         """When the next wall-clock punctuator, or operator that goes by the wall clock, is due."""
         punctuator = None if self._wall_queue.due == NEVER else self._wall_queue.due

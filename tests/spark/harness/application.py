@@ -48,14 +48,17 @@ class Application:
         self.streams: Streams | None = None
         self.batches: list[Batch] = []
 
-    def start(self, topology: Topology | None = None, **settings: Any) -> Streams:
-        """Start, or start again."""
+    def create(self, topology: Topology | None = None, **settings: Any) -> Streams:
+        """An application that is still to be started, by the test itself."""
         assert self.streams is None, "it runs already"
         streams = Streams(topology or self.topology, self.config, **settings)
         streams.on_batch(self.batches.append)
         self.streams = streams
-        streams.start()
         return streams
+
+    def start(self, topology: Topology | None = None, **settings: Any) -> Streams:
+        """Start, or start again."""
+        return self.create(topology, **settings).start()
 
     def stop(self) -> None:
         """Stop between two batches."""

@@ -99,6 +99,11 @@ class LeaseKeeper:
             "`take_over=True` (`--take-over`) to fence it"
         )
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether somebody has taken over, as far as was noticed by now: without asking."""
+        return self._lost
+
     def is_mine(self) -> bool:
         """Whether nobody has taken over, as far as the topic says."""
         with self._lock:

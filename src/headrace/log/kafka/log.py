@@ -12,6 +12,7 @@ from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, Group, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
 from headrace.log.commits import COMMIT, commits_topic
 from headrace.log.kafka import settings, topics
+from headrace.log.kafka.at_least_once import AtLeastOncePublisher
 from headrace.log.kafka.commits import newest
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
 from headrace.log.kafka.failures import translate
@@ -145,7 +146,8 @@ class KafkaLog:
 
     def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
         """Become the writer of an application; AlreadyRunningError while another live process is."""
-        return KafkaPublisher(self._connection, application_id, take_over=take_over)
+        kind = KafkaPublisher if self.config.transactions else AtLeastOncePublisher
+        return kind(self._connection, application_id, take_over=take_over)
 
     def positions(self, application_id: str) -> Mapping[TopicPartition, int]:
         """How far an application has read: the offsets of its consumer group."""
