@@ -30,6 +30,7 @@
     │   ├── StoreNotConnectedError  a processor asks for a store of others
     │   ├── DiskFullError           the disk under the local stores has no room for a commit
     │   └── ClosedStoreError        a store was used after the end of its task, driver or application
+    ├── RescaleError                the application cannot be given another number of tasks
     ├── SparkFailedError            Spark lost a part of the running query
     └── LogError                    the topic log refused or lost something
         ├── OffsetOutOfRangeError   the wanted offset is no longer (or not yet) there
@@ -200,6 +201,10 @@ class DiskFullError(StoreError):
 
 class ClosedStoreError(StoreError):
     """A store was used after the end of its task, driver or application."""
+
+
+class RescaleError(HeadraceError):
+    """The application cannot be given another number of tasks."""
 
 
 class SparkFailedError(HeadraceError):

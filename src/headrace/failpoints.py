@@ -47,8 +47,14 @@ begin to `publish.sent`, when everything but its end is written; the planner is 
 """
 IN_KAFKA: Final = ("publish.offsets", "publish.flushed")
 """Passed by the driver in a transaction of Kafka, between `publish.records` and `publish.sent`."""
-IN_ADMIN: Final = ("reset.begun", "reset.topic", "reset.local", "reset.done")
-"""Passed by `headrace reset`: the old state counts no more, one topic is gone, the local stores are, all is done."""
+IN_ADMIN: Final = (
+    *("reset.begun", "reset.topic", "reset.local", "reset.done"),
+    *("rescale.portion", "rescale.beside", "rescale.switched", "rescale.replaced", "rescale.done"),
+)
+"""Passed by `headrace reset`: the old state counts no more, one topic is gone, the local stores are, all is done; by
+`headrace rescale`: some rows are beside the changelogs, all are, it only goes forward, one changelog is anew, all is
+done.
+"""
 IN_UPKEEP: Final = ("upkeep.inside", "upkeep.after")
 """Passed by whoever compacts or tidies the embedded log: in the transaction that replaces some entries, and after."""
 

@@ -60,17 +60,20 @@ def _refuse_pending(application_id: str, base: CommitRecord) -> None:
 
 
 def _with_new_partitions(log: TopicLog, layout: Layout, base: CommitRecord) -> CommitRecord:
-    """Where nothing is kept, a topic may grow: what is new is read from its beginning."""
-    if layout.stages > HEAD:
+    """Where nothing is kept, or records go by their keys, a topic may grow: what is new is read from its beginning."""
+    if layout.stages > HEAD and not layout.by_key:
         return base
-    positions = dict(base.positions)
-    for topic, count in layout.topics.items():
-        known = positions.get(topic, [])
-        new = [TopicPartition(topic, number) for number in range(len(known), count)]
-        if known and new:
-            earliest = log.earliest(new)
-            positions[topic] = [*known, *(earliest[tp] for tp in new)]
-    return msgspec.structs.replace(base, positions=positions)
+
+    def longer(topic: str, known: list[int]) -> list[int]:
+        new = [TopicPartition(topic, number) for number in range(len(known), layout.topics.get(topic, 0))]
+        earliest = log.earliest(new) if known and new else {}
+        return [*known, *(earliest[place] for place in new if known)]
+
+    return msgspec.structs.replace(
+        base,
+        positions={topic: longer(topic, known) for topic, known in base.positions.items()},
+        ends={topic: longer(topic, known) for topic, known in base.ends.items()},
+    )
 
 
 def _refuse_other_counts(
@@ -83,7 +86,8 @@ def _refuse_other_counts(
             source = layout.source_of(topic)
             raise StartError(
                 f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
-                f"`{layout.application_id}`: keys would lose their state; go back to {before}, or start afresh with "
+                f"`{layout.application_id}`: keys would lose their state; go back to {before}, cut the tasks loose "
+                f"from the topics' partitions with `headrace rescale --tasks {count}`, or start afresh with "
                 "`headrace reset` or under another `application_id`",
                 node=None if source is None else source.name,
                 origin=None if source is None else source.origin,

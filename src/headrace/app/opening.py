@@ -12,10 +12,11 @@ from headrace.config import StreamsConfig
 from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
-from headrace.spark.commit import CommitRecord
+from headrace.spark.commit import CommitRecord, task_count
 from headrace.spark.hosts import check_log, is_one_host, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
+from headrace.spark.loose import check_partitioners
 from headrace.spark.restores import Channel
 from headrace.spark.session import Session, cores, master_of, planned_master
 from headrace.spark.ship import Shipment, reference
@@ -56,9 +57,14 @@ def open_application(
     log = open_log(log_config(config))
     try:
         available = prepare_topics(log, topology, config)
-        layout = lay_out(topology, config.application_id, available, config.default_timestamp_extractor)
+        # Before anything is taken over: what cannot be laid out must not stop another process.
+        tasks = task_count(log.committed(config.application_id))
+        extractor = config.default_timestamp_extractor
+        layout = lay_out(topology, config.application_id, available, extractor, tasks)
         publisher = log.publisher(config.application_id, take_over=take_over)
         try:
+            if layout.by_key:
+                check_partitioners(layout)
             kept = check_upgrade(log, topology, config, accept_changes=accept_changes)
         except BaseException:
             publisher.close()
@@ -84,5 +90,12 @@ def ship(
     slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
     theirs = on_these_hosts(config, master_of(spark))
     return Shipment(
-        uuid.uuid4().hex, base.incarnation, ref or topology, theirs, opened.available, slots, channel
+        uuid.uuid4().hex,
+        base.incarnation,
+        ref or topology,
+        theirs,
+        opened.available,
+        slots,
+        channel,
+        base.task_count,
     )

@@ -48,6 +48,12 @@ def check_upgrade(
     return {TOPOLOGY: new}
 
 
+def is_the_kept_one(log: TopicLog, topology: Topology, config: StreamsConfig) -> bool:
+    """Whether the last commit was made by this very topology."""
+    kept = log.committed(config.application_id, TOPOLOGY)
+    return kept == _as_text(resolved_data(topology, config, origins=False))
+
+
 def _as_text(found: Data) -> bytes:
     return json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "check": "compare a topology with a saved one before an upgrade",
     "standby": "keep a warm copy of an application's stores on this host",
     "drill": "rebuild all stores from the changelogs as a rehearsal",
+    "rescale": "give a stopped application another number of tasks",
     "reset": "start a stopped application afresh",
     "topics": "list, create, describe, alter and delete topics",
     "produce": "write records from standard input to a topic",

@@ -190,6 +190,9 @@ class BeyondOperations(StatelessOperations[K, V]):
 class _ById:
     """Sends each record to the partition of its id; without one, to that of its key."""
 
+    places_by_key = True
+    """By the key of the store's row, which is the id."""
+
     def __init__(self, identity: Callable[[Any, Any], Any], serde: Serde[Any]) -> None:
         self._identity = identity
         self._serde = serde

@@ -47,9 +47,17 @@ class ByKey:
         return chosen
 
 
-def back_home(topic: str, key: Any, answer: Answer, partitions: int) -> int | None:
+class BackHome:
     """An answer goes to the partition that has asked, whatever partitioner had put the row there."""
-    return answer.partition
+
+    places_by_key = True
+    """Unless the user's own partitioner had put it there: then it is not this one."""
+
+    def __call__(self, topic: str, key: Any, answer: Answer, partitions: int) -> int | None:
+        return answer.partition
+
+
+back_home = BackHome()
 
 
 def join_by_foreign_key(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, TypeAlias
 
+from headrace.partitioning import partition_for
 from headrace.processors.context import NodeContext
 from headrace.record import NO_HEADERS, Headers, Windowed
 
@@ -79,6 +80,7 @@ class FinalWindows:
         self._store, self._size, self._wait = store, size, wait
         self._lower, self._upper, self._closes, self._progress = lower, upper, closes, progress
         self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
+        self._before = ctx.memory("emitted-before", None)
         self._open = _Open(self._stored)
         ctx.at_restore(self._open.forget)
 
@@ -100,7 +102,7 @@ class FinalWindows:
             if found is not None:
                 window = Windowed(key, start, start + self._size)
                 self._forward(window, (found[0], None, True), found[1], headers)
-        self._emitted.value = close
+        self._emitted.value, self._before.value = close, None
 
     def next_close(self) -> int | None:
         """The operator's time at which the next window is closed."""
@@ -118,9 +120,15 @@ class FinalWindows:
         return 0 if self._emitted.value == -1 else self._lower(self._emitted.value)
 
     def _stored(self) -> Iterator[tuple[Place, Any]]:
-        encode_key = self._store.encode_key
+        encode_key, before = self._store.encode_key, self._before.value
         for window, _ in self._store.fetch_all(self._first(), END_OF_TIME):
-            yield (window.start, encode_key(window.key)), window.key
+            raw_key = encode_key(window.key)
+            if before is None or window.start >= self._unsent(before, raw_key):
+                yield (window.start, raw_key), window.key
+
+    def _unsent(self, before: Sequence[int], raw_key: bytes) -> int:
+        sent = _sent_by(before, raw_key)
+        return 0 if sent == -1 else self._lower(sent)
 
 
 class FinalSessions:
@@ -129,6 +137,7 @@ class FinalSessions:
     def __init__(self, ctx: NodeContext, store: Any, *, wait: int) -> None:
         self._store, self._wait = store, wait
         self._emitted, self._forward = ctx.memory("emitted", -1), ctx.forward
+        self._before = ctx.memory("emitted-before", None)
         self._open = _Open(self._stored)
         ctx.at_restore(self._open.forget)
 
@@ -146,7 +155,7 @@ class FinalSessions:
             value = None if end < first else self._store.kept_value(raw_key, start, end)
             if value is not None:
                 self._forward(Windowed(key, start, end), (value, None, True), end, headers)
-        self._emitted.value = close
+        self._emitted.value, self._before.value = close, None
 
     def next_close(self) -> int | None:
         """The operator's time at which the next session is closed."""
@@ -162,5 +171,12 @@ class FinalSessions:
         return place[0] >= first and self._store.fetch_session(key, place[1], place[0]) is not None
 
     def _stored(self) -> Iterator[tuple[Place, Any]]:
+        before = self._before.value
         for key, raw_key, start, end in self._store.kept(max(0, self._emitted.value)):
-            yield (end, start, raw_key), key
+            if before is None or end >= _sent_by(before, raw_key):
+                yield (end, start, raw_key), key
+
+
+def _sent_by(before: Sequence[int], raw_key: bytes) -> int:
+    """After a rescaling: up to which closing time the task had sent the windows of a key that it was in before."""
+    return before[partition_for(raw_key, len(before))]

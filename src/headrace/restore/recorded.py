@@ -43,8 +43,10 @@ def recorded(topology: Topology, config: StreamsConfig, log: TopicLog) -> Record
             node=source.name,
             origin=source.origin,
         )
-    layout = lay_out(topology, config.application_id, available, config.default_timestamp_extractor)
-    return Recorded(config, layout, newest_commit(log, config.application_id))
+    base = newest_commit(log, config.application_id)
+    extractor = config.default_timestamp_extractor
+    layout = lay_out(topology, config.application_id, available, extractor, base.task_count)
+    return Recorded(config, layout, base)
 
 
 def newest_commit(log: TopicLog, application_id: str) -> CommitRecord:

@@ -50,6 +50,7 @@ def recorded_of(job: Job) -> Recorded:
         config.application_id,
         shipment.topics,
         config.default_timestamp_extractor,
+        job.base.task_count,
     )
     return Recorded(config, layout, job.base)
 

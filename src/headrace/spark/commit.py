@@ -25,6 +25,12 @@ class Pending(msgspec.Struct, frozen=True, omit_defaults=True):
     """The command."""
     topics: list[str] = []
     """Internal topics that are in its hands."""
+    tasks: int | None = None
+    """How many there will be."""
+    ends: dict[str, list[int]] = {}
+    """Where the topics beside those end, from which they are filled."""
+    settings: dict[str, dict[str, str]] = {}
+    """How those are made."""
 
 
 class CommitRecord(msgspec.Struct, frozen=True):
@@ -48,6 +54,8 @@ class CommitRecord(msgspec.Struct, frozen=True):
     """Why every process of this application is to end, once this is in the log; the next start takes it back."""
     version: int = VERSION
     pending: Pending | None = None
+    task_count: int | None = None
+    """After a rescaling: how many tasks there are, whatever partitions the topics have; records go to them by key."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -134,3 +142,8 @@ def decode(data: bytes, kind: type[T]) -> T:
     if decoder is None:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind)
     return decoder.decode(data)  # type: ignore[no-any-return]
+
+
+def task_count(record: bytes | None) -> int | None:
+    """How many tasks a commit record asks for; None: as many as the topics have partitions."""
+    return None if record is None else decode(record, CommitRecord).task_count

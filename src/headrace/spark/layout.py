@@ -17,9 +17,10 @@ from headrace.log.commits import commits_topic
 from headrace.record import TaskId
 from headrace.spark.counts import partition_counts
 from headrace.spark.loops import back_edges, with_patient_joins
+from headrace.spark.loose import cut_loose, gives_keys
 from headrace.timestamps import TimestampExtractor, needs_the_past
 from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode, SubTopology
-from headrace.topology.operators import FlatMap, Map, MapValuesAsync, Process, SelectKey
+from headrace.topology.operators import MapValuesAsync, Process
 from headrace.topology.topology import Topology
 
 HEAD = 0
@@ -57,6 +58,8 @@ class Layout:
     global_partitions: Mapping[str, int]
     apart: frozenset[str] = frozenset()
     """Topics that are written, each of whose partitions only one task writes."""
+    by_key: bool = False
+    """After a rescaling: a record goes to the task of its key, whatever partition of a topic it is read from."""
 
     @cached_property
     def stages(self) -> int:
@@ -207,11 +210,14 @@ def lay_out(
     application_id: str,
     available: Mapping[str, int],
     extractor: TimestampExtractor | None = None,
+    task_count: int | None = None,
 ) -> Layout:
     """Place every sub-topology; `available` are the topics of the log with their partitions, `extractor` is that of
-    sources which name none.
+    sources which name none. With `task_count`, tasks are cut loose from the partitions of topics.
     """
     subs = tuple(with_patient_joins(sub) for sub in topology.sub_topologies())
+    if task_count is not None:
+        subs = tuple(map(cut_loose, subs))
     topics = source_topics(topology, available, application_id)
     writers: dict[str, list[SubTopology]] = {}
     for sub in subs:
@@ -230,7 +236,17 @@ def lay_out(
             for writer in writers.get(name, [])
         ]
         depth[sub.id] = HEAD if is_head(sub, extractor) else 1 + max(upstream, default=HEAD)
-    repartitions, tasks = partition_counts(topology, subs, topics, writers, available)
+    if task_count is None:
+        repartitions, tasks = partition_counts(topology, subs, topics, writers, available)
+    else:
+        looped_counts = {name: available.get(f"{application_id}-{name}", task_count) for name in looped}
+        repartitions = {topic.name: task_count for topic in topology.repartition_topics} | looped_counts
+        tasks = {
+            sub.id: task_count
+            if depth[sub.id] > HEAD
+            else max(available[t] for source in sub.sources for t in topics[source.name])
+            for sub in subs
+        }
     placements = tuple(
         Placement(sub, depth[sub.id], tasks[sub.id], _log_topics(sub, topics, looped, application_id))
         for sub in subs
@@ -247,6 +263,7 @@ def lay_out(
         global_topics,
         {topic: available[topic] for topic in global_topics.values()},
         _apart(placements, available),
+        task_count is not None,
     )
 
 
@@ -274,12 +291,8 @@ def _changes_key(node: Node, nodes: Mapping[str, Node], chosen: frozenset[str | 
     """
     if isinstance(node, SourceNode):
         return not chosen.isdisjoint(node.topics)
-    if isinstance(node, ProcessorNode):
-        operator = node.operator
-        if isinstance(operator, (Map, FlatMap, SelectKey)) or (
-            isinstance(operator, Process) and not operator.fixed_key
-        ):
-            return True
+    if isinstance(node, ProcessorNode) and gives_keys(node.operator):
+        return True
     return any(_changes_key(nodes[parent], nodes, chosen) for parent in node.parents)
 
 

@@ -61,7 +61,7 @@ def meeting_partitions(layout: Layout, config: StreamsConfig) -> tuple[frozenset
         near = set(placement.topics) - clockless
         far = _behind_shuffles(layout, placement) - clockless
         counts = {topic: layout.topics[topic] for topic in near | far}
-        if far:
+        if far or layout.by_key:
             groups.append(frozenset(TopicPartition(t, p) for t, n in counts.items() for p in range(n)))
         else:
             groups += [

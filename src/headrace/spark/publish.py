@@ -160,8 +160,8 @@ class Committer:
         merged = {topic: list(known) for topic, known in self.base.ends.items()}
         for (topic, partition), end in ends.items():
             merged[topic][partition] = end
-        return CommitRecord(
-            incarnation=self.base.incarnation,
+        return msgspec.structs.replace(
+            self.base,
             number=plan.number,
             wall_clock=plan.wall_clock,
             positions=plan.ends,

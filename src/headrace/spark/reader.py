@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import pyarrow as pa
+
 from headrace.failpoints import failpoint
 from headrace.log.arrow import ArrowChunk, to_batch
 from headrace.log.base import Chunk, TopicPartition
@@ -59,8 +62,6 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
 
 def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:
     """Records for a task of a later stage, as they were in the topic."""
-    task = chunk.partition
-    salt = runtime.salts[task % len(runtime.salts)]
     topic = runtime.layout.node_topic(chunk.topic)
     batch = (
         chunk.batch
@@ -68,8 +69,29 @@ def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:
         else to_batch(chunk.keys, chunk.values, chunk.timestamps, chunk.headers)
     )
     batch = with_places(batch, chunk.offsets)
+    if not runtime.layout.by_key:
+        return _rows(runtime, placement, chunk.partition, topic, chunk.partition, batch)
+    targets = runtime.router(placement, topic)(chunk)
     return [
-        Row(salt, placement.stage, "records", placement.sub.id, task, topic, chunk.partition, payload)
+        row
+        for task in np.unique(targets)
+        for row in _rows(
+            runtime,
+            placement,
+            int(task),
+            topic,
+            chunk.partition,
+            batch.take(pa.array(np.nonzero(targets == task)[0])),
+        )
+    ]
+
+
+def _rows(
+    runtime: Runtime, placement: Placement, task: int, topic: str, partition: int, batch: pa.RecordBatch
+) -> list[Row]:
+    salt = runtime.salts[task % len(runtime.salts)]
+    return [
+        Row(salt, placement.stage, "records", placement.sub.id, task, topic, partition, payload)
         for payload in pack_in_parts(batch)
     ]
 

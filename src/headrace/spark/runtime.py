@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from headrace.log import TopicLog, log_config, open_log
+from headrace.log import Chunk, TopicLog, log_config, open_log
 from headrace.record import TaskId
 from headrace.spark.commit import Plan
 from headrace.spark.globals import GlobalTables
 from headrace.spark.hosted import HostedTask
 from headrace.spark.layout import Layout, Placement, lay_out
+from headrace.spark.loose import router
 from headrace.spark.restores import RestoreReporter
 from headrace.spark.rows import salts
 from headrace.spark.ship import Shipment, resolve, unpack
@@ -55,6 +56,7 @@ class Runtime:
             self.config.application_id,
             shipment.topics,
             self.config.default_timestamp_extractor,
+            shipment.task_count,
         )
         self.salts = salts(shipment.slots)
         self.state_path = Path(self.config.state_path)
@@ -62,6 +64,7 @@ class Runtime:
         self.restores = RestoreReporter(shipment.channel)
         self._hosted: dict[TaskId, HostedTask] = {}
         self._heads: dict[TaskId, Head] = {}
+        self._routers: dict[str, Callable[[Chunk], Any]] = {}
 
     @cached_property
     def log(self) -> TopicLog:
@@ -100,6 +103,18 @@ class Runtime:
             for task_id in placement.task_ids()
             if task_id.partition % len(self.salts) == slot
         ]
+
+    def router(self, placement: Placement, topic: str) -> Callable[[Chunk], Any]:
+        """Which tasks the records of a topic belong to, where they go by key."""
+        found = self._routers.get(topic)
+        if found is None:
+            source = next(
+                source
+                for source in placement.sub.sources
+                if topic in source.topics or (source.pattern is not None and source.pattern.fullmatch(topic))
+            )
+            found = self._routers[topic] = router(source, self.config, placement.tasks)
+        return found
 
     def hosted(self, task_id: TaskId) -> HostedTask:
         """A task of a later stage, with its local stores."""

@@ -56,6 +56,8 @@ class Shipment:
     slots: int
     channel: Channel | None = None
     """Where workers tell how far a restore is."""
+    task_count: int | None = None
+    """After a rescaling: how many tasks there are."""
 
     def pack(self) -> str:
         """Text, so that it can be an option of a Spark source."""

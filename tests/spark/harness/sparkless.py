@@ -18,7 +18,7 @@ from headrace.app.opening import Opened, open_application
 from headrace.app.reading import StoreReaders
 from headrace.config import StreamsConfig
 from headrace.log import TopicLog, log_config, open_log
-from headrace.spark.commit import Plan
+from headrace.spark.commit import CommitRecord, Plan
 from headrace.spark.planner import Planner
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.reader import read_rows
@@ -69,7 +69,7 @@ class Sparkless:
             opened.close()
             self.opened = None
             raise
-        shipment = shipped(topology, self.config, opened, base.incarnation, self.slots)
+        shipment = shipped(topology, self.config, opened, base, self.slots)
         self.runtime = Runtime(shipment)
         self.planner: Planner = planner_of(self.runtime)
         self.committer = Committer(opened.publisher, base, opened.layout, opened.kept)
@@ -137,7 +137,8 @@ class Sparkless:
 
 
 def shipped(
-    topology: Topology, config: StreamsConfig, opened: Opened, incarnation: str, slots: int
+    topology: Topology, config: StreamsConfig, opened: Opened, base: CommitRecord, slots: int
 ) -> Shipment:
     """What the workers would get."""
-    return Shipment(uuid.uuid4().hex, incarnation, topology, config, opened.available, slots)
+    run, topics = uuid.uuid4().hex, opened.available
+    return Shipment(run, base.incarnation, topology, config, topics, slots, None, base.task_count)
