@@ -169,6 +169,26 @@ def test_a_full_disk_reaches_the_sender_and_nothing_that_was_sent_is_lost(tmp_pa
         assert [int(record.key) for record in consumer.read_to_end()][: int(count)] == list(range(int(count)))
 
 
+def test_a_program_that_just_ends_loses_nothing(tmp_path: Path) -> None:
+    code = """
+        import sys
+        from datetime import timedelta
+        from headrace import Admin, Producer
+        Admin(data_dir=sys.argv[1]).create_topic("t")
+        producer = Producer(data_dir=sys.argv[1], linger=timedelta(hours=1))
+        producer.send("t", "a", 5)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    with Consumer("t", value=int, data_dir=tmp_path, from_beginning=True) as consumer:
+        assert [record.value for record in consumer.read_to_end()] == [5]
+
+
 def test_what_cannot_be_written_at_the_end_is_counted(tmp_path: Path) -> None:
     with Admin(data_dir=tmp_path) as admin:
         admin.create_topic("t")

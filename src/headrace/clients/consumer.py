@@ -7,18 +7,17 @@ import typing
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.clients.connect import connect
 from headrace.clients.membership import Membership
-from headrace.clients.reading import Reading, Row
-from headrace.clients.record import ConsumerRecord
+from headrace.clients.reading import Reading, Row, check_still_there
+from headrace.clients.record import ConsumerRecord, received
 from headrace.errors import DeserializationError, InvalidArgumentError, LogError, OffsetOutOfRangeError
 from headrace.given import Time, to_milliseconds
 from headrace.log import TopicLog, TopicPartition
 from headrace.origin import caller
-from headrace.record import RecordMetadata
-from headrace.serdes import Serde, explain_read, serde_for
+from headrace.serdes import Serde, serde_for
 from headrace.windows import milliseconds
 
 if TYPE_CHECKING:  # what a checker takes for the types that nobody named
@@ -290,18 +289,9 @@ class Consumer(Generic[K, V]):
             fresh = [place for place in new if place not in known]
             began = self._log.earliest(fresh) if self._from_beginning else self._log.latest(fresh)
             if check:
-                self._check_still_there(known)
+                check_still_there(self._log, self._members.group, known)
             self._reading.move({**known, **began})
         return self._reading.positions
-
-    def _check_still_there(self, known: Mapping[TopicPartition, int]) -> None:
-        for place, first in self._log.earliest(known).items():
-            if known[place] < first:
-                raise OffsetOutOfRangeError(
-                    f"topic `{place.topic}`, partition {place.partition}: group `{self._members.group}` wants offset "
-                    f"{known[place]}, available are those from {first} on: the ones between were deleted before they "
-                    "were read; go on with `seek_to_beginning()` or `seek_to_end()`"
-                )
 
     def _move(self, positions: Mapping[TopicPartition, int]) -> None:
         self._waiting = None
@@ -324,25 +314,4 @@ class Consumer(Generic[K, V]):
             raise LogError("the consumer is closed", origin=caller())
 
     def _record(self, row: Row) -> ConsumerRecord[K, V]:
-        key, value = self._serdes.get(row.topic) or self._serdes[None]
-        return ConsumerRecord(
-            row.topic,
-            row.partition,
-            row.offset,
-            row.timestamp,
-            cast("K", None if row.key is None else _read("key", row, key, row.key)),
-            cast("V", None if row.value is None else _read("value", row, value, row.value)),
-            row.headers,
-        )
-
-
-def _read(part: str, row: Row, serde: Serde[Any], data: bytes) -> Any:
-    try:
-        return serde.deserialize(data)
-    except Exception as error:
-        raise DeserializationError(
-            f"the {part} of a record cannot be read: {explain_read(serde, data, error)}; say the type that it has with "
-            f"`{part}=`, or `bytes` to take it as it is (the next call goes on behind it)",
-            metadata=RecordMetadata(row.topic, row.partition, row.offset),
-            origin=caller(),
-        ) from error
+        return received(row, *(self._serdes.get(row.topic) or self._serdes[None]))

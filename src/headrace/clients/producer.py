@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import concurrent.futures.thread  # noqa: F401  # Arrow wants it on first use, and at the end of a program it is too late
 import threading
 import typing
 from collections.abc import Iterator, Mapping
@@ -80,6 +82,7 @@ class Producer(Generic[K, V]):
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._open = True
+        atexit.register(self.close)  # a program that ends without a `close` loses nothing, either
 
     def send(
         self,
@@ -178,6 +181,7 @@ class Producer(Generic[K, V]):
         if not self._open:
             return
         self._open = False
+        atexit.unregister(self.close)
         self._closing.set()
         self._wake.set()
         if self._thread is not None:

@@ -102,3 +102,14 @@ def _partition(log: TopicLog, place: TopicPartition, span: tuple[int, int]) -> G
         columns = zip(chunk.timestamps, chunk.offsets, chunk.keys, chunk.values, headers, strict=True)
         for timestamp, offset, key, value, row_headers in columns:
             yield Row(timestamp, place.topic, place.partition, offset, key, value, row_headers)
+
+
+def check_still_there(log: TopicLog, group: str | None, known: Mapping[TopicPartition, int]) -> None:
+    """OffsetOutOfRangeError if records were deleted before the group has read them."""
+    for place, first in log.earliest(known).items():
+        if known[place] < first:
+            raise OffsetOutOfRangeError(
+                f"topic `{place.topic}`, partition {place.partition}: group `{group}` wants offset {known[place]}, "
+                f"available are those from {first} on: the ones between were deleted before they were read; "
+                "go on with `seek_to_beginning()` or `seek_to_end()` (`--reset`)"
+            )
