@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from documents import ROOT
+from shell import Shell
 
 from headrace.log.embedded import EmbeddedLog
 
@@ -27,8 +28,16 @@ def test_the_commands_of_a_section_work(name: str, text: str, tmp_path: Path) ->
         with EmbeddedLog(tmp_path / ".headrace" / "log") as log:
             for topic in ("fraud-alerts", "wordcount-output", "transactions"):
                 log.create_topic(topic, 2)
+    shell = Shell(tmp_path)
     for command in commands:
-        ends = " --timeout 0" if "--follow" in command else ""
-        line = command.replace("headrace ", f"{sys.executable} -m headrace.cli.main ", 1) + ends
-        done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert (done.returncode, "Traceback" in done.stderr) == (0, False), f"{command}\n{done.stderr}"
+        # As a shell would: what stands before the pipe is the input.
+        before, pipe, after = command.rpartition(" | ")
+        given = (
+            subprocess.run(before, shell=True, capture_output=True, text=True, check=True).stdout
+            if pipe
+            else ""
+        )
+        arguments = shlex.split(after, comments=True)
+        assert arguments.pop(0) == "headrace"
+        shell(*arguments, *(["--timeout", "0"] if "--follow" in arguments else []), stdin=given)
+        assert shell.code == 0, f"{command}\n{shell.err}"
