@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.chaos.kills import Outcome, Result, run
 from tests.chaos.report import report
-from tests.chaos.schedule import Round, all_rounds
+from tests.chaos.schedule import Round, all_rounds, share_of
 from tests.kafka.broker import Broker
 from tests.progress import Progress
 from tests.tables import replace_generated
@@ -32,7 +32,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="of the inputs, and of the kills by chance")
     parser.add_argument("--only", action="append", help="a round such as `windowed-kafka`; again for more")
-    parser.add_argument("--first", type=int, help="only so many kills of each round")
+    parser.add_argument(
+        "--share", default="1/1", help="such as 2/3: the second third of each round, over new topics"
+    )
+    parser.add_argument("--first", type=int, help="only so many kills of each round, or of its share")
     parser.add_argument("--chance", type=int, help="kills by chance in a round (16, and 6 on Kafka)")
     parser.add_argument("--fresh", action="store_true", help="forget what was run before")
     parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.relative_to(ROOT)}")
@@ -45,7 +48,8 @@ def main() -> int:
                 f"no round {', '.join(unknown)}: there are {', '.join(each.name for each in rounds)}"
             )
         rounds = [each for each in rounds if each.name in options.only]
-    rounds = [replace(each, kills=each.kills[: options.first]) for each in rounds]
+    shares = [share_of(each, options.share) for each in rounds]
+    rounds = [replace(each, kills=each.kills[: options.first]) for each in shares]
     if options.fresh:
         for file in KEPT.glob("*.json"):
             file.unlink()

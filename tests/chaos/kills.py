@@ -68,7 +68,9 @@ class Outcome:
         folder.mkdir(parents=True, exist_ok=True)
         counts = {"seed": self.round.seed, "records": self.records, "rows": self.rows}
         found = {**counts, "kills": [asdict(result) for result in self.results]}
-        (folder / f"{self.round.name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        (folder / f"{self.round.name}-{self.round.share.replace('/', '-of-')}.json").write_text(
+            json.dumps(found, indent=1) + "\n"
+        )
 
 
 def run(
@@ -78,7 +80,7 @@ def run(
     which something is wrong ends it.
     """
     kind = KINDS[plan.kind]
-    random = Random(f"{plan.seed} {plan.kind} {plan.log} {plan.master}")
+    random = Random(f"{plan.seed} {plan.kind} {plan.log} {plan.master} {plan.share}")
     servers = servers if plan.log == "kafka" else None
     outcome = Outcome(plan, [])
     with subject(kind, folder, random, servers=servers, master=plan.master) as app:

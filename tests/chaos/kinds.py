@@ -15,6 +15,8 @@ PARTITIONS = 4
 KEYS = 12
 STEP = 3
 """Milliseconds of event time between two records, at most."""
+SIZES = (30, 80)
+"""Records of a part: a batch that is small by the settings of the applications, and one that is not."""
 LATE = 120
 """Milliseconds that a late record is late, at most."""
 
@@ -92,8 +94,9 @@ MULTI_STAGE = Kind(
 KINDS = {kind.name: kind for kind in (STATELESS, AGGREGATING, WINDOWED, JOINING, MULTI_STAGE)}
 
 
-def part(kind: Kind, random: Random, time: int, size: int = 60) -> tuple[Part, int]:
+def part(kind: Kind, random: Random, time: int, size: int | None = None) -> tuple[Part, int]:
     """Records for all of its topics, beginning at a time of the topics' own; and the time that is reached."""
+    size = random.choice(SIZES) if size is None else size
     topics = (*kind.streams, *kind.streams, *kind.tables)
     found: dict[str, list[Rec]] = {}
     for _ in range(size):

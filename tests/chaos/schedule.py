@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
@@ -77,6 +77,7 @@ class Round:
     kills: tuple[Kill, ...]
     seed: int
     master: str | None = None
+    share: str = "1/1"
 
     @property
     def name(self) -> str:
@@ -105,6 +106,13 @@ def all_rounds(seed: int, chance: int | None = None) -> list[Round]:
             kills = (*points, *(next(chosen) for _ in range(count)))
             rounds.append(Round(kind.name, log, kills, seed))
     return rounds
+
+
+def share_of(plan: Round, share: str) -> Round:
+    """Such as 2/3: the second third of its kills."""
+    number, count = map(int, share.split("/"))
+    first, last = (len(plan.kills) * edge // count for edge in (number - 1, number))
+    return replace(plan, kills=plan.kills[first:last], share=share)
 
 
 def _dealt_out() -> dict[str, list[Kill]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from semantics.cases import Run, case_of
@@ -26,6 +26,13 @@ class Way:
     several: bool
     persistent: bool = True
     """With stores on disk; else with those in memory."""
+
+    @property
+    def small(self) -> int:
+        """Up to how many records a batch is done by one task of Spark: all batches, none, or some of them."""
+        if self.partitions > 1:
+            return 12
+        return 1_000 if self.several else 0
 
     def __str__(self) -> str:
         size = "several batches" if self.several else "one batch"
@@ -63,6 +70,7 @@ def compare(way: Way, folder: Path, clock: Path) -> Counts:
     """Run it; an assertion fails where the two differ."""
     name = way.scenario
     case, topology, config = case_of(name), topology_of(name, persistent=way.persistent), config_of(name)
+    config = replace(config, small_batch_records=way.small)
     run: Run = next(each for each in case.runs if each.seed == way.seed)
     topics = dict.fromkeys({*case.input_topics, *case.output_topics}, way.partitions)
     scenario = Scenario(topology, config, folder, clock, topics)

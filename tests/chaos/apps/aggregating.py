@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from headrace import Processor, PunctuationType, Record, StreamsBuilder, key_value_store
 
-config = {"commit_interval": timedelta(milliseconds=1)}
+config = {"commit_interval": timedelta(milliseconds=1), "small_batch_records": 50}
 
 
 @dataclass

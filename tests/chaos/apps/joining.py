@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from headrace import JoinWindows, StreamsBuilder
 
-config = {"commit_interval": timedelta(milliseconds=1)}
+config = {"commit_interval": timedelta(milliseconds=1), "small_batch_records": 50}
 
 
 def both(left: str | None, right: str | None) -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from headrace import StreamsBuilder
 
-config = {"commit_interval": timedelta(milliseconds=1)}
+config = {"commit_interval": timedelta(milliseconds=1), "small_batch_records": 50}
 
 
 def both(left: object, right: object) -> str:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from headrace import StreamsBuilder
 
-config = {"commit_interval": timedelta(milliseconds=1)}
+config = {"commit_interval": timedelta(milliseconds=1), "small_batch_records": 50}
 
 builder = StreamsBuilder()
 ids = builder.stream("in", value=str).map_values(lambda value: f"{value}-{random.random()}", value=str)

@@ -14,7 +14,7 @@ from headrace import (
     TimeWindows,
 )
 
-config = {"commit_interval": timedelta(milliseconds=1)}
+config = {"commit_interval": timedelta(milliseconds=1), "small_batch_records": 50}
 
 
 def ms(number: int) -> timedelta:
