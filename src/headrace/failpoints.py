@@ -2,7 +2,8 @@
 
 Armed by the environment: with `HEADRACE_FAILPOINTS=/some/folder` a process that passes the point `publish.before` while
 there is a file of that name in the folder takes the file away and dies by SIGKILL. Where the file says `hold`, the
-process waits instead, for as long as there is a file `publish.before.held`: time to kill another one, just then.
+process waits instead, for as long as there is a file `publish.before.held`, in which it writes its number: time to
+kill another one, just then.
 Unarmed, a point costs one comparison.
 """
 
@@ -77,5 +78,6 @@ def _reached(folder: Path, name: str) -> None:
     if held.read_text() != HOLD:
         held.unlink()
         os.kill(os.getpid(), signal.SIGKILL)
+    held.write_text(str(os.getpid()))
     while held.exists():
         time.sleep(0.002)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.chaos.kills import Outcome, Result, run
+from tests.chaos.quick_java import use_archive
 from tests.chaos.report import report
 from tests.chaos.schedule import Round, all_rounds, share_of
 from tests.kafka.broker import Broker
@@ -54,6 +55,7 @@ def main() -> int:
         for file in KEPT.glob("*.json"):
             file.unlink()
     print(f"chaos: {sum(len(each.kills) for each in rounds)} kills, seed {options.seed}", flush=True)
+    use_archive()
     failed = [outcome for outcome in _run_all(rounds) if outcome.why]
     text = report(KEPT)
     print(f"\n{text}\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 from random import Random
 
 from tests.kafka.broker import die_with_parent
+from tests.spark.harness.processes import children
 
 ROOT = Path(__file__).parents[2]
 CLOCK = "clock"
@@ -91,8 +92,16 @@ class Driver:
         """A signal for the driver itself."""
         self.process.send_signal(number)
 
-    def kill(self, victim: str, random: Random) -> None:
-        """Kill it, or its Java process or planner, or one of its workers or executors, as soon as there is one."""
+    def held(self, point: str) -> int:
+        """The process that is held there."""
+        file = self.failpoints / f"{point}.held"
+        self._wait(lambda: file.exists() and file.read_text().isdigit(), f"nobody is held at `{point}`")
+        return int(file.read_text())
+
+    def kill(self, victim: str, random: Random, near: int | None = None) -> None:
+        """Kill it, or its Java process or planner, or one of its workers or executors, as soon as there is one; the one
+        that has started the process `near`, if there is such a one.
+        """
         found: list[int] = []
 
         def there() -> bool:
@@ -100,7 +109,8 @@ class Driver:
             return bool(found)
 
         self._wait(there, f"has no {victim}")
-        os.kill(random.choice(found), signal.SIGKILL)
+        above = [pid for pid in found if near is not None and near in children(pid)]
+        os.kill(random.choice(above or found), signal.SIGKILL)
 
     def _with(self, text: bytes) -> list[int]:
         return [pid for pid in self._pids() if text in _text(pid, "cmdline")]

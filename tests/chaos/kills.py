@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 
-from headrace.failpoints import HOLD, IN_RECOVERY
+from headrace.failpoints import HOLD, IN_RECOVERY, IN_UPKEEP
 from headrace.log import TopicLog
 from headrace.log.embedded import EmbeddedLog
 from tests.chaos.drivers import process_environment
@@ -129,6 +129,12 @@ def strike(app: Subject, kill: Kill) -> None:
         _strike_maintainer(app, kill)
         return
     elif passes(kill.point) == kill.victim:
+        if kill.point in IN_UPKEEP:
+            # Seconds after its start a driver looks after the log, and then only once a minute.
+            driver.process.kill()
+            driver.end()
+            app.start()
+            driver = app.driver
         driver.arm(kill.point)
         app.feed()
         _wait_until_hit(app, kill.point)
@@ -136,7 +142,7 @@ def strike(app: Subject, kill: Kill) -> None:
         driver.arm(kill.point, HOLD)
         app.feed()
         _wait_until_hit(app, kill.point)
-        driver.kill(kill.victim, app.random)
+        driver.kill(kill.victim, app.random, driver.held(kill.point))
         if kill.victim not in ENDS_THE_DRIVER:
             time.sleep(0.05)
         driver.disarm()

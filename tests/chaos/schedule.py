@@ -8,7 +8,7 @@ from random import Random
 from typing import Literal
 
 from headrace.failpoints import IN_DRIVER, IN_KAFKA, IN_PLANNER, IN_RECOVERY, IN_UPKEEP, IN_WORKER
-from tests.chaos.kinds import KINDS, Kind
+from tests.chaos.kinds import AGGREGATING, KINDS, Kind
 
 Victim = Literal["driver", "worker", "planner", "jvm", "executor", "maintainer"]
 LogName = Literal["embedded", "kafka"]
@@ -18,6 +18,8 @@ CHANCE: dict[LogName, int] = {"embedded": 16, "kafka": 6}
 """Kills by chance in a round."""
 VICTIMS: tuple[Victim, ...] = ("worker", "worker", "worker", "planner", "planner", "driver", "driver", "jvm")
 """Those that end the driver are rarer, since a start takes longer than ten batches."""
+CLUSTER = "local-cluster[2,1,1024]"
+"""Executors in processes of their own."""
 ANY_TIME = "any time"
 """At no point in particular."""
 CATCH_UP = "catch_up.chunk"
@@ -53,6 +55,10 @@ def named(kind: Kind, log: LogName) -> list[Kill]:
     kills = [Kill(passes(point), point) for point in points]
     if kind.stores and log == "embedded":
         kills += [Kill("maintainer", point) for point in IN_UPKEEP]
+    if kind is AGGREGATING and log == "embedded":
+        kills.append(
+            Kill("driver", IN_UPKEEP[0])
+        )  # it looks after the log itself; once will do, since it needs two starts
     return kills
 
 
@@ -98,13 +104,26 @@ def all_rounds(seed: int, chance: int | None = None) -> list[Round]:
             random = Random(f"{seed} {kind.name} {log}")
             points = named(kind, log) if log == "embedded" else dealt[kind.name]
             random.shuffle(points)
-            if log == "embedded" and kind.stores:
-                # A driver looks after the log soon after its start: so this is the first.
-                points.insert(0, Kill("driver", IN_UPKEEP[0]))
             chosen = by_chance(kind, log, random, VICTIMS)
             count = CHANCE[log] if chance is None else chance
             kills = (*points, *(next(chosen) for _ in range(count)))
             rounds.append(Round(kind.name, log, kills, seed))
+    return [*rounds, *_with_executors(seed)]
+
+
+def _with_executors(seed: int) -> list[Round]:
+    """An executor dies at every point that its workers pass, dealt out over all applications and both logs."""
+    rounds = []
+    for number, kind in enumerate(KINDS.values()):
+        log = LOGS[number % len(LOGS)]
+        points = [point for point in (*IN_WORKER, "publish.sent") if kind.stores or point in WITHOUT_STORES]
+        kills = [
+            Kill("executor", point)
+            for at, point in enumerate(points)
+            if at % 2 == number % 2 or len(points) < 4
+        ]
+        chance = [Kill("executor", ANY_TIME, chance=True)] * 2
+        rounds.append(Round(kind.name, log, (*kills, *chance), seed, CLUSTER))
     return rounds
 
 
