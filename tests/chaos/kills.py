@@ -18,7 +18,7 @@ from headrace.log import TopicLog
 from headrace.log.embedded import EmbeddedLog
 from tests.chaos.drivers import process_environment
 from tests.chaos.kinds import KINDS
-from tests.chaos.schedule import ANY_TIME, CATCH_UP, Kill, Round, passes
+from tests.chaos.schedule import ANY_TIME, CATCH_UP, FIRST_COMMIT, Kill, Round, passes
 from tests.chaos.subject import Subject, subject
 from tests.chaos.verify import check_output, check_stores
 from tests.kafka.reading import read_committed
@@ -85,6 +85,8 @@ def run(
     outcome = Outcome(plan, [])
     with subject(kind, folder, random, servers=servers, master=plan.master) as app:
         read = partial(read_topic, app.log) if servers is None else partial(read_committed, servers)
+        if plan.kills[0].point != FIRST_COMMIT:
+            app.start_first()
         for kill in plan.kills:
             began, why = time.monotonic(), ""
             try:
@@ -117,6 +119,9 @@ def run(
 
 def strike(app: Subject, kill: Kill) -> None:
     """One part of the input, and one kill while it is worked through."""
+    if kill.point == FIRST_COMMIT:
+        _strike_first_commit(app)
+        return
     driver = app.driver
     if kill.point == ANY_TIME:
         app.feed()
@@ -152,6 +157,17 @@ def strike(app: Subject, kill: Kill) -> None:
         driver.end()
         driver.disarm()
         app.start()
+
+
+def _strike_first_commit(app: Subject) -> None:
+    """The first driver of all dies in its first transaction."""
+    app.start()
+    app.driver.arm("publish.sent")
+    app.driver.wait_until_hit("publish.sent")
+    assert app.driver.wait() == -signal.SIGKILL
+    app.driver.end()
+    app.start_first()
+    app.feed()
 
 
 def _wait_until_hit(app: Subject, point: str) -> None:

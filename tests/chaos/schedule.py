@@ -22,6 +22,8 @@ CLUSTER = "local-cluster[2,1,1024]"
 """Executors in processes of their own."""
 ANY_TIME = "any time"
 """At no point in particular."""
+FIRST_COMMIT = "first commit"
+"""The point `publish.sent` in the very first batch: nothing was ever committed, but offsets may be used up."""
 CATCH_UP = "catch_up.chunk"
 """The point `restore.chunk`, over stores that are a few commits behind, as where a task comes back to a host."""
 WITHOUT_STORES = ("read.before", "read.after")
@@ -107,6 +109,8 @@ def all_rounds(seed: int, chance: int | None = None) -> list[Round]:
             chosen = by_chance(kind, log, random, VICTIMS)
             count = CHANCE[log] if chance is None else chance
             kills = (*points, *(next(chosen) for _ in range(count)))
+            if kind is AGGREGATING:
+                kills = (Kill("driver", FIRST_COMMIT), *kills)
             rounds.append(Round(kind.name, log, kills, seed))
     return [*rounds, *_with_executors(seed)]
 

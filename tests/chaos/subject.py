@@ -91,6 +91,11 @@ class Subject:
         """A driver; the one before it is gone."""
         self.driver = self.processes.start()
 
+    def start_first(self) -> None:
+        """A driver that has committed once, without input: so the tasks begin at the time at which the test drivers do."""
+        self.start()
+        self.driver.wait_until_running()
+
     def lose_stores(self, older: Path | None = None) -> None:
         """Kill the driver, and take its local stores away; or put an older copy in their place."""
         self.driver.process.kill()
@@ -128,7 +133,7 @@ def behind(base: CommitRecord, latest: Mapping[TopicPartition, int]) -> bool:
 def subject(
     kind: Kind, folder: Path, random: Random, *, servers: str | None = None, master: str | None = None
 ) -> Iterator[Subject]:
-    """An application with its topics, running. All of its processes are ended, and on Kafka its topics deleted."""
+    """An application with its topics, not yet started. Its processes are ended, and on Kafka its topics deleted."""
     application_id = f"{kind.name.replace('_', '-')}-{uuid.uuid4().hex[:8]}"
     config = StreamsConfig(
         application_id=application_id,
@@ -152,8 +157,6 @@ def subject(
         with drivers(folder, str(kind.app.__file__), *options) as made:
             found = Subject(kind, log, config, layout, tasks, made, None, folder, random, now, now)  # type: ignore[arg-type]
             found.tick(now)
-            found.start()
-            found.driver.wait_until_running()
             yield found
         tasks.close()
     finally:

@@ -19,6 +19,7 @@ KILLS = (Kill("worker", "task.after"), Kill("driver", "publish.sent"), Kill("wor
 def test_a_function_that_answers_differently_each_time_counts_once(tmp_path: Path) -> None:
     kind = Kind(random_ids, streams=("in",), outputs=("ids",), stores={"seen": "timestamped_kv"})
     with subject(kind, tmp_path / "round", Random(1)) as app:
+        app.start_first()
         for kill in KILLS:
             strike(app, kill)
             app.settle()
