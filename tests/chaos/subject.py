@@ -92,7 +92,7 @@ class Subject:
         self.driver = self.processes.start()
 
     def start_first(self) -> None:
-        """A driver that has committed once, without input: so the tasks begin at the time at which the test drivers do."""
+        """A driver that has committed once, without input: so the tasks begin at the time of the test drivers."""
         self.start()
         self.driver.wait_until_running()
 
