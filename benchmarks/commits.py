@@ -9,6 +9,7 @@ from the plan to the commit.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -17,9 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks import machine, restore, workloads
+from benchmarks import machine, restore, tables, workloads
 from benchmarks.setting import Setting
-from benchmarks.tables import markdown
 from headrace.app import Streams
 from headrace.app.topics import prepare_topics
 from headrace.config import StreamsConfig
@@ -99,41 +99,25 @@ def _orders(topic: str, random: Random, keys: int) -> Outgoing:
     return Outgoing(topic, [b"o%d" % n for n in customers], values, [1_700_000_000_000] * CHANGES)
 
 
-def table(results: list[dict[str, Any]]) -> str:
-    """One row for each size, with what the smallest one takes as the unit."""
-    first = results[0]
-    return markdown(
-        ["keys of state", "local commit, ms", "commit, ms", "batch, ms", "commit, ×", "batch, ×", "load"],
-        [
-            (
-                found["keys"],
-                found["local_ms"],
-                found["commit_ms"],
-                found["batch_ms"],
-                f"{found['commit_ms'] / first['commit_ms']:.2f}",
-                f"{found['batch_ms'] / first['batch_ms']:.2f}",
-                found["load"],
-            )
-            for found in results
-        ],
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.commits", description=__doc__)
     parser.add_argument("--keys", default=",".join(map(str, KEYS)), help="sizes of state, with commas")
     parser.add_argument("--batches", type=int, default=BATCHES)
+    parser.add_argument("--out", help="append every result to this file, one JSON object a line")
     args = parser.parse_args()
     folder = Path(__file__).resolve().parent.parent / "build" / f"commits-{os.getpid()}"
-    setting = Setting(folder, 0, lambda text: print(text, file=sys.stderr, flush=True))
+    setting = Setting(folder, lambda text: print(text, file=sys.stderr, flush=True))
     results = []
     try:
         for keys in map(int, args.keys.split(",")):
             results.append(measure(setting, keys, args.batches))
             print(results[-1], file=sys.stderr, flush=True)
+            if args.out:
+                with Path(args.out).open("a") as out:
+                    out.write(json.dumps(results[-1]) + "\n")
     finally:
         setting.close()
-    print(table(results))
+    print(tables.commits(results))
     return 0
 
 

@@ -18,7 +18,6 @@ from benchmarks import machine, workloads
 from benchmarks.orders import EmbeddedFiller, orders
 from benchmarks.probes import PARTITIONS
 from benchmarks.setting import Setting
-from benchmarks.tables import markdown
 from headrace.app.topics import internal_topics
 from headrace.config import StreamsConfig
 from headrace.log.base import TopicPartition
@@ -39,12 +38,6 @@ from headrace.task.lanes import Rows, sequences
 
 RECORDS = 210_000
 Phases = list[tuple[str, float]]
-
-
-def table(result: dict[str, Any]) -> str:
-    """The phases in microseconds a record."""
-    rows = [(name, f"{seconds * 1e6 / result['records']:.2f}") for name, seconds in result["phases"]]
-    return markdown([f"{result['records']:,} records, load {result['load']}", "µs a record"], rows)
 
 
 def spent(action: Callable[[], object]) -> float:
@@ -72,7 +65,7 @@ class Alone:
         config = StreamsConfig(application_id="costs", data_dir=str(setting.data), state_dir=state)
         available = {"costs-in": PARTITIONS, "costs-out": PARTITIONS}
         layout = lay_out(self.topology, "costs", available)
-        internal = internal_topics(layout)
+        internal = internal_topics(layout, config)
         for name, (partitions, topic_config) in internal.items():
             self.log.create_topic(name, partitions, topic_config)
         incarnation = uuid.uuid4().hex

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine
+from benchmarks.markdown import markdown
 from benchmarks.orders import orders
-from benchmarks.tables import markdown
 from benchmarks.workloads import Order
 from headrace import StreamsBuilder, Topology
 from headrace.testing import TopologyTestDriver

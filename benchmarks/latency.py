@@ -98,3 +98,11 @@ def measure(
         "generator": lateness,
         "load": f"{load_before}-{machine.load()}",
     }
+
+
+def idle(program: Program, seconds: float) -> dict[str, Any]:
+    """What a program uses while nothing comes: percent of one core, over all its processes."""
+    time.sleep(3)
+    before, start = program.cpu(), time.time()
+    time.sleep(seconds)
+    return {"idle_percent": round(100 * (program.cpu() - before) / (time.time() - start), 1)}

@@ -29,7 +29,10 @@ class Program:
         self.command = list(command)
         paths = [ROOT, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         found = os.pathsep.join(str(Path(path).resolve()) for path in paths)
-        self.env = {**os.environ, "PYTHONPATH": found, **(env or {})}
+        # Headrace keeps Spark's checkpoint, which it never reads, among temporary files: here they can be counted.
+        scratch = folder / "tmp"
+        scratch.mkdir()
+        self.env = {**os.environ, "PYTHONPATH": found, "TMPDIR": str(scratch), **(env or {})}
         self.copies = copies
         self.started = 0.0
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -96,6 +99,15 @@ class Program:
         """MB of all its processes."""
         pids = [pid for process in self.processes for pid, _ in machine.session_members(process.pid)]
         return sum(machine.memory_mb(pid) for pid in pids)
+
+    def checkpoint_bytes(self) -> int:
+        """Bytes in the checkpoints of Spark's queries: in a folder of that name, or what a Spark program calls its
+        state.
+        """
+        places = [*self.folder.glob("tmp/*/checkpoint"), *self.folder.glob("state-*")]
+        if self.command[1:3] == ["-m", "benchmarks.peers.apps.headrace_app"]:
+            places = places[: len(places) - self.copies]
+        return sum(file.stat().st_size for place in places for file in place.rglob("*") if file.is_file())
 
     def stop(self) -> None:
         """Ask it to end; what is left of its session after half a minute is killed."""

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks import machine, workloads
 from benchmarks.probes import PARTITIONS
 from benchmarks.setting import Setting
-from benchmarks.tables import markdown
+from benchmarks.tables import restores
 from headrace.app.beginning import base_commit
 from headrace.app.topics import prepare_topics
 from headrace.config import StreamsConfig
@@ -137,31 +137,13 @@ def _publish(publisher: Any, layout: Layout, base: CommitRecord, numbers: list[i
     return made[0]
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    """One row for each log."""
-    return markdown(
-        ["restore from", "keys", "seconds", "keys/s", "waiting for the log", "load"],
-        [
-            (
-                name,
-                found["keys"],
-                found["seconds"],
-                found["keys_per_s"],
-                f"{found['waiting_for_the_log']:.0%}",
-                found["load"],
-            )
-            for name, found in results.items()
-        ],
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.restore", description=__doc__)
     parser.add_argument("--keys", type=int, default=KEYS)
     parser.add_argument("--kafka", action="store_true", help="from a broker, too, which is started for it")
     args = parser.parse_args()
     folder = Path(__file__).resolve().parent.parent / "build" / f"restore-{os.getpid()}"
-    setting = Setting(folder, 0, lambda text: print(text, file=sys.stderr, flush=True))
+    setting = Setting(folder, lambda text: print(text, file=sys.stderr, flush=True))
     try:
         results = {"the embedded log": embedded(setting, args.keys)}
         if args.kafka:
@@ -170,7 +152,7 @@ def main() -> int:
         setting.close()
     for name, found in results.items():
         print(f"{name}: {found}", file=sys.stderr)
-    print(table(results))
+    print(restores(results))
     return 0
 
 

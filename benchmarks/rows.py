@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from benchmarks.catching_up import catch_up, verify
 from benchmarks.orders import EmbeddedFiller, KafkaFiller, create_topics, orders
 from benchmarks.probes import PARTITIONS, EmbeddedProbe, KafkaProbe, MarkedProbe, Probe
 from benchmarks.program import Program
-from benchmarks.setting import BY_CUSTOMER, HERE, ORDERS, Setting
+from benchmarks.setting import BY_CUSTOMER, HERE, LONG_ORDERS, ORDERS, Setting
 
 Result = dict[str, Any]
 
@@ -21,10 +22,19 @@ HEADRACE = [sys.executable, "-m", "benchmarks.peers.apps.headrace_app"]
 SPARK = [sys.executable, "-m", "benchmarks.spark_app"]
 JAVA_OPTIONS = ["--guarantee", "eos", "--cache", "off"]
 FIRST_INPUT = 1_000
+FEW = 20_000
+"""Records for what is slow."""
+SLOWEST = 20_000
+"""Records/s below which a row is broken off, if it has many."""
+IDLE = 30.0
+"""Seconds for which a program that has nothing to do is watched."""
 
 
-def source_of(workload: str) -> str:
-    return BY_CUSTOMER if workload == "w3" else ORDERS
+def source_of(workload: str, kind: str = "") -> str:
+    """The topic that a workload reads; the long rows on Kafka have one of their own."""
+    if workload == "w3":
+        return BY_CUSTOMER
+    return LONG_ORDERS if workload == "w1" and kind in ("kafka", "java") else ORDERS
 
 
 def _arguments(workload: str, run: str, source: str, sink: str) -> list[str]:
@@ -34,56 +44,55 @@ def _arguments(workload: str, run: str, source: str, sink: str) -> list[str]:
     ]
 
 
-def _finish(setting: Setting, workload: str, program: Program, probe: Probe, result: Result) -> Result:
-    """Stop the program and look at all that it wrote."""
-    batches = [json.loads(line) for line in program.lines("BATCH")]
-    program.stop()
-    result |= verify(workload, probe)
-    expected = setting.expected
-    wanted = expected.records if workload == "w3" else expected.paid
-    result["verified"] = (
-        result["accounted"] == wanted and result.get("cents", expected.cents) == expected.cents
-    )
-    return result | {"batches": batches}
-
-
-def embedded(setting: Setting, workload: str) -> Result:
+def embedded(setting: Setting, workload: str, records: int) -> Result:
     """Headrace on the embedded log."""
     run = f"embedded-{workload}"
     source, sink = source_of(workload), f"{run}-out"
     setting.log.create_topic(sink, PARTITIONS)
     command = [*HEADRACE, "--data-dir", str(setting.data), *_arguments(workload, run, source, sink)]
     probe = EmbeddedProbe(setting.log, run, source, sink)
-    return _catch_up(setting, workload, run, command, probe)
+    return _catch_up(setting, workload, run, command, probe, records)
 
 
-def native(setting: Setting, workload: str) -> Result:
+def native(setting: Setting, workload: str, records: int) -> Result:
     """Spark's own aggregation on the embedded log."""
-    run = f"native-{workload}"
+    return _spark(setting, workload, workload, source_of(workload), records)
+
+
+def per_key(setting: Setting, workload: str, records: int) -> Result:
+    """Spark's per-key state in Python on the embedded log: few records, since it is slow."""
+    topic = f"few-{workload}"
+    setting.fill(embedded={topic: FEW}, kafka={})
+    return _spark(setting, workload, f"{workload}-per-key", topic, FEW)
+
+
+def _spark(setting: Setting, workload: str, query: str, source: str, records: int) -> Result:
+    run = f"spark-{query}"
     sink, mark = f"{run}-out", setting.folder / f"{run}-mark"
     setting.log.create_topic(sink, PARTITIONS)
-    command = [*SPARK, "--log", str(setting.data / "log"), "--input", ORDERS, "--output", sink]
-    command += ["--state-dir", "{state}", "--mark", str(mark)]
-    probe = MarkedProbe(setting.log, mark, ORDERS, sink)
-    return _catch_up(setting, workload, run, command, probe, every_update=False)
+    command = [*SPARK, "--query", query, "--log", str(setting.data / "log")]
+    command += ["--input", source, "--output", sink, "--state-dir", "{state}", "--mark", str(mark)]
+    probe = MarkedProbe(setting.log, mark, source, sink)
+    return _catch_up(setting, workload, run, command, probe, records, every_update=False)
 
 
-def kafka(setting: Setting, workload: str) -> Result:
+def kafka(setting: Setting, workload: str, records: int) -> Result:
     """Headrace on Kafka, exactly once."""
-    return _on_kafka(setting, workload, f"headrace-{workload}", HEADRACE)
+    return _on_kafka(setting, workload, f"headrace-{workload}", HEADRACE, records)
 
 
-def java(setting: Setting, workload: str) -> Result:
+def java(setting: Setting, workload: str, records: int) -> Result:
     """Java Kafka Streams."""
-    return _on_kafka(setting, workload, f"java-{workload}", [*setting.java_streams, *JAVA_OPTIONS])
+    return _on_kafka(setting, workload, f"java-{workload}", [*setting.java_streams, *JAVA_OPTIONS], records)
 
 
-def _on_kafka(setting: Setting, workload: str, run: str, command: list[str]) -> Result:
-    source, sink = source_of(workload), f"{run}-out"
+def _on_kafka(setting: Setting, workload: str, run: str, command: list[str], records: int) -> Result:
+    source, sink = source_of(workload, "kafka"), f"{run}-out"
     create_topics(setting.bootstrap, [sink])
     arguments = ["--bootstrap", setting.bootstrap, *_arguments(workload, run, source, sink)]
     probe = KafkaProbe(setting.bootstrap, run, source, sink)
-    return _catch_up(setting, workload, run, [*command, *arguments], probe, broker=setting.broker.pid)
+    command = [*command, *arguments]
+    return _catch_up(setting, workload, run, command, probe, records, broker=setting.broker.pid)
 
 
 def _catch_up(
@@ -92,22 +101,30 @@ def _catch_up(
     run: str,
     command: list[str],
     probe: Probe,
+    records: int,
     *,
     every_update: bool = True,
     broker: int | None = None,
 ) -> Result:
     program = Program(command, setting.folder / "runs" / run)
-    expected = setting.expected.records if workload == "w3" else setting.expected.paid
+    expected = setting.expected[records]
+    wanted = expected.records if workload == "w3" else expected.paid
     try:
         program.start()
         result = catch_up(
             program,
             probe,
-            records=setting.expected.records,
-            expected=expected if every_update else 1,
+            records=records,
+            expected=wanted if every_update else 1,
+            limit=150 + records / SLOWEST,
             broker=broker,
         )
-        return _finish(setting, workload, program, probe, result)
+        batches = [json.loads(line) for line in program.lines("BATCH")]
+        result["checkpoint_bytes"] = round(program.checkpoint_bytes() / records, 2)
+        program.stop()
+        result |= verify(workload, probe)
+        right = result["accounted"] == wanted and result.get("cents", expected.cents) == expected.cents
+        return result | {"verified": right, "batches": batches}
     finally:
         program.stop()
         program.wipe()
@@ -171,11 +188,43 @@ def _latency(
             time.sleep(0.2)
         time.sleep(3)
         result = latency.measure(program, options, *reader, seconds=seconds)
+        result |= latency.idle(program, IDLE)
         return result | {"batches": [json.loads(line) for line in program.lines("BATCH")]}
     finally:
         program.stop()
         program.wipe()
         setting.drop_topics(run)
+
+
+# --- in programs of their own ---------------------------------------------------------------------------------------
+
+
+def restore_java(setting: Setting) -> Result:
+    """Java Kafka Streams rebuilds the same store; it needs a broker and a filled changelog of its own."""
+    out = setting.folder / "restore-java.jsonl"
+    _run("benchmarks.peers.run", "ks-eos", "--workloads", "w5", "--out", str(out))
+    found = json.loads(out.read_text().splitlines()[-1])
+    if "error" in found:
+        raise RuntimeError(found["error"])
+    return {
+        "keys": found["restored"],
+        "seconds": found["restore_s"],
+        "keys_per_s": found["restore_rate"],
+        "waiting_for_the_log": None,
+        "load": found["restore_load"],
+    }
+
+
+def commits(setting: Setting) -> Result:
+    """What a commit costs over states of different size."""
+    out = setting.folder / "commits.jsonl"
+    _run("benchmarks.commits", "--out", str(out))
+    return {"sizes": [json.loads(line) for line in out.read_text().splitlines()]}
+
+
+def _run(module: str, *options: str) -> None:
+    command = [sys.executable, "-m", module, *options]
+    subprocess.run(command, check=True, timeout=900, stdout=subprocess.DEVNULL, cwd=HERE.parent)
 
 
 # --- the first output -----------------------------------------------------------------------------------------------

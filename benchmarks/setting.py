@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from tests.kafka.jars import java, kafka_jars
 
 HERE = Path(__file__).resolve().parent
 ORDERS = "orders"
+LONG_ORDERS = "orders-long"
 BY_CUSTOMER = "orders-by-customer"
 
 
@@ -35,11 +36,11 @@ class Expected(NamedTuple):
 class Setting:
     """Made piece by piece, as rows ask for it; `close` ends and removes everything."""
 
-    def __init__(self, folder: Path, records: int, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
         self.folder = folder
-        self.records = records
         self.say = say
-        self.expected = Expected(0, 0, 0)
+        self.expected: dict[int, Expected] = {}
+        """What so many orders amount to."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
@@ -61,31 +62,40 @@ class Setting:
     def bootstrap(self) -> str:
         return self.broker.bootstrap_servers
 
-    def fill(self, *, embedded: set[str], kafka: set[str]) -> None:
-        """Write the same orders to all topics that will be read."""
+    def fill(self, *, embedded: Mapping[str, int], kafka: Mapping[str, int]) -> None:
+        """Write the same orders to all topics that will be read, to each as many as it is to have."""
         for topic in embedded:
             self.log.create_topic(topic, PARTITIONS)
         if kafka:
             create_topics(self.bootstrap, sorted(kafka))
-        fillers = [EmbeddedFiller(self.log, t, by_customer=t == BY_CUSTOMER) for t in sorted(embedded)]
-        fillers += [KafkaFiller(self.bootstrap, t, by_customer=t == BY_CUSTOMER) for t in sorted(kafka)]
+        fillers: list[tuple[int, EmbeddedFiller | KafkaFiller]] = [
+            (count, EmbeddedFiller(self.log, topic, by_customer=topic == BY_CUSTOMER))
+            for topic, count in sorted(embedded.items())
+        ]
+        fillers += [
+            (count, KafkaFiller(self.bootstrap, topic, by_customer=topic == BY_CUSTOMER))
+            for topic, count in sorted(kafka.items())
+        ]
         if not fillers:
             return
-        self.say(f"writing {self.records:,} orders to {len(fillers)} topics")
-        started, paid, cents, size = time.time(), 0, 0, 0
-        for block in orders(self.records):
-            for filler in fillers:
-                filler.write(block)
+        sizes = {count for count, _ in fillers}
+        self.say(f"writing up to {max(sizes):,} orders to {len(fillers)} topics")
+        started, records, paid, cents, size = time.time(), 0, 0, 0, 0
+        for block in orders(max(sizes)):
+            for count, filler in fillers:
+                filler.write(block[: max(0, count - records)])
             for one in block:
+                records += 1
                 order = json.loads(one.value)
                 size += len(one.value)
                 if order["status"] == "paid":
                     paid += 1
                     cents += round(order["amount"] * 100)
-        for filler in fillers:
+                if records in sizes:
+                    self.expected[records] = Expected(records, paid, cents)
+        for _, filler in fillers:
             filler.finish()
-        self.expected = Expected(self.records, paid, cents)
-        self.say(f"written in {time.time() - started:.0f} s, {size / self.records:.0f} bytes a value")
+        self.say(f"written in {time.time() - started:.0f} s, {size / records:.0f} bytes a value")
 
     @cached_property
     def java_streams(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The embedded log as a source for plain Spark: one string column, in batches as Headrace plans them."""
+"""The embedded log as a source for plain Spark: the columns that are asked for, in batches as Headrace plans them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from headrace.spark.session import cores
 
 LIMIT = StreamsConfig(application_id="unused").max_batch_records
 
+TYPES = {"key": ("string", pa.string()), "value": ("string", pa.string()), "timestamp": ("long", pa.int64())}
+
 _logs: dict[int, TopicLog] = {}
 
 
@@ -38,17 +40,18 @@ class LogSource(DataSource):
         return "embedded_log"
 
     def schema(self) -> str:
-        return "value string"
+        return ", ".join(f"{name} {TYPES[name][0]}" for name in self.options["columns"].split(","))
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        return LogReader(self.options["log"], self.options["topic"], self.options["mark"])
+        columns = self.options["columns"].split(",")
+        return LogReader(self.options["log"], self.options["topic"], self.options["mark"], columns)
 
 
 class LogReader(DataSourceStreamReader):
     """Batches as Headrace plans them: a small first one, then as many records as there are, up to a limit."""
 
-    def __init__(self, folder: str, topic: str, mark: str) -> None:
-        self.folder, self.topic, self.mark = folder, topic, mark
+    def __init__(self, folder: str, topic: str, mark: str, columns: list[str]) -> None:
+        self.folder, self.topic, self.mark, self.columns = folder, topic, mark, columns
         self.first = True
 
     def initialOffset(self) -> dict[str, Any]:
@@ -80,4 +83,6 @@ class LogReader(DataSourceStreamReader):
         ranges = {TopicPartition(self.topic, p): span for p, span in partition.value if span[0] < span[1]}
         for chunk in log_of(self.folder).read(ranges):
             assert isinstance(chunk, ArrowChunk)
-            yield pa.record_batch({"value": chunk.batch.column("value").cast(pa.string())})
+            yield pa.record_batch(
+                {name: chunk.batch.column(name).cast(TYPES[name][1]) for name in self.columns}
+            )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import machine
+from benchmarks.batches import batches
+from benchmarks.markdown import markdown
 
 Result = Mapping[str, Any]
 
@@ -14,6 +14,7 @@ TITLES = {
     "embedded": "Headrace, embedded log",
     "kafka": "Headrace, Kafka, exactly once",
     "native": "Spark's `groupBy().agg()`, embedded log ¹",
+    "perkey": "Spark's `transformWithState`, a Python processor per key",
     "java": "Java Kafka Streams 4.3.1, exactly once",
 }
 NOTE = (
@@ -22,27 +23,111 @@ NOTE = (
 )
 
 
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table; numbers with separators."""
-    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
-    return "\n".join(lines)
+def report(results: Mapping[str, Result]) -> str:
+    """All tables of a run; `results` by row."""
+    parts = [
+        throughput(workload, found) for workload in ("w1", "w2", "w3") if (found := of(workload, results))
+    ]
+    if found := of("latency", results):
+        parts.append(latencies(found))
+    if first := fine(results, "first"):
+        parts.append(
+            f"First output {first['seconds']} s after the start of `headrace run` "
+            f"({first['cpu_s']} CPU s; load {first['load']})."
+        )
+    restored = {TITLES[kind]: found for kind, found in of("restore", results).items() if "error" not in found}
+    if restored:
+        parts.append(restores(restored))
+    if sizes := fine(results, "commits"):
+        parts.append(commits(sizes["sizes"]))
+    parts += [
+        f"Where a batch's time goes, {row}:\n\n{batches(found['batches'])}"
+        for row in ("w1-embedded", "w1-kafka", "latency-embedded", "latency-kafka")
+        if (found := fine(results, row))
+    ]
+    parts += [
+        f"{found['title']}:\n\n{costs(found)}"
+        for row in results
+        if row.startswith("costs") and (found := fine(results, row))
+    ]
+    failed = [f"{row} failed: {found['error'][:300]}" for row, found in results.items() if "error" in found]
+    return "\n\n".join([*parts, *failed])
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "**NO**"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return str(value)
+def of(kind: str, results: Mapping[str, Result]) -> dict[str, Result]:
+    """The rows of a kind, by what follows in their names."""
+    return {row.partition("-")[2]: found for row, found in results.items() if row.startswith(f"{kind}-")}
+
+
+def fine(results: Mapping[str, Result], row: str) -> Any:
+    """A result, if there is one."""
+    found = results.get(row, {"error": ""})
+    return None if "error" in found else found
+
+
+def restores(results: Mapping[str, Result]) -> str:
+    """One row for each log."""
+    names = ["keys", "seconds", "keys_per_s", "waiting_for_the_log", "load"]
+    columns = ["restore", "keys", "seconds", "keys/s", "share of waiting for the log", "load"]
+    return markdown(columns, [[title, *[found[name] for name in names]] for title, found in results.items()])
+
+
+def commits(sizes: Sequence[Result]) -> str:
+    """One row for each size of state, with what the smallest one takes as the unit."""
+    first = sizes[0]
+    columns = [
+        "keys of state",
+        "local commit, ms",
+        "commit, ms",
+        "batch, ms",
+        "commit, ×",
+        "batch, ×",
+        "load",
+    ]
+    rows = [
+        (
+            found["keys"],
+            found["local_ms"],
+            found["commit_ms"],
+            found["batch_ms"],
+            f"{found['commit_ms'] / first['commit_ms']:.2f}",
+            f"{found['batch_ms'] / first['batch_ms']:.2f}",
+            found["load"],
+        )
+        for found in sizes
+    ]
+    return markdown(columns, rows)
+
+
+def costs(result: Result) -> str:
+    """Phases in microseconds a record."""
+    rows = [(name, f"{seconds * 1e6 / result['records']:.2f}") for name, seconds in result["phases"]]
+    return markdown([f"{result['records']:,} records, load {result['load']}", "µs a record"], rows)
 
 
 def throughput(workload: str, results: Mapping[str, Result]) -> str:
     """Rows of one workload; `results` by kind."""
-    columns = ["", "records/s", "warm", "× Spark", "× Java", "start-up s", "s", "CPU s", "broker CPU s"]
-    columns += ["RSS MB", "outputs", "verified", "others %", "load"]
+    columns = [
+        "",
+        "records",
+        "records/s",
+        "warm",
+        "× Spark",
+        "× per key",
+        "× Java",
+        "start-up s",
+        "s",
+        "CPU s",
+    ]
+    columns += [
+        "broker CPU s",
+        "RSS MB",
+        "checkpoint bytes a record",
+        "outputs",
+        "verified",
+        "others %",
+        "load",
+    ]
     rows = []
     for kind, result in results.items():
         if "error" in result:
@@ -51,15 +136,18 @@ def throughput(workload: str, results: Mapping[str, Result]) -> str:
         rows.append(
             [
                 TITLES[kind],
+                result["records"],
                 result["rate"],
                 result["warm_rate"],
                 _ratio(result, results.get("native")),
+                _ratio(result, results.get("perkey")),
                 _ratio(result, results.get("java")),
                 result["startup_s"],
                 result["seconds"],
                 result["cpu_s"],
                 result["broker_cpu_s"] if kind in ("kafka", "java") else None,
                 result["rss_mb"],
+                result["checkpoint_bytes"] if kind != "java" else None,
                 result["outputs"],
                 result["verified"],
                 result["others_percent"],
@@ -82,117 +170,20 @@ def _ratio(result: Result, to: Result | None) -> str | None:
 
 def latencies(results: Mapping[str, Result]) -> str:
     """Latency; `results` by kind."""
-    columns = ["500 records/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p50 × Java", "CPU %", "RSS MB"]
-    columns += ["samples", "load"]
-    names = ["p50_ms", "p95_ms", "p99_ms", "max_ms", "ratio", "cpu_percent", "rss_mb", "samples", "load"]
-    java = results.get("java", {}).get("p50_ms")
+    columns = ["500 records/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p50 × Java", "p99 × Java", "CPU %"]
+    columns += ["CPU % idle", "RSS MB", "samples", "load"]
+    names = ["p50_ms", "p95_ms", "p99_ms", "max_ms", "p50", "p99", "cpu_percent", "idle_percent", "rss_mb"]
+    names += ["samples", "load"]
+    java = results.get("java", {})
     rows = []
     for kind, result in results.items():
         if "error" in result:
             rows.append([TITLES[kind], f"failed: {result['error'][:200]}", *[""] * (len(columns) - 2)])
             continue
-        ratio = f"{result['p50_ms'] / java:.1f}" if java and kind != "java" else None
-        cells = {**result, "ratio": ratio}
+        compared = "p50_ms" in java and kind != "java"
+        ratios = {
+            p: f"{result[f'{p}_ms'] / java[f'{p}_ms']:.2f}" if compared else None for p in ("p50", "p99")
+        }
+        cells = {**result, **ratios}
         rows.append([TITLES[kind], *[cells[name] for name in names]])
     return markdown(columns, rows)
-
-
-SMALL = 5_000
-
-# --- where a batch's time goes --------------------------------------------------------------------------------------
-
-OUTSIDE = {
-    "next": "from the last commit to the plan",
-    "plan": "from the plan to the job (Spark plans the batch)",
-}
-INSIDE = {
-    "start_readers": "Spark starts the readers",
-    "read": "read the log",
-    "head": "stateless head",
-    "read_pack": "pack for the shuffle, by key",
-    "read_send": "hand to Spark",
-    "start_tasks": "Spark shuffles and starts the tasks",
-    "prepare": "bring stores to the base",
-    "unpack": "unpack the shuffle",
-    "process": "task",
-    "commit": "local commit",
-    "pack": "pack outputs and changelogs",
-    "task_send": "hand to Spark",
-    "collect": "Spark collects the results",
-}
-AFTER = {
-    "sort": "sort rows by topic",
-    "publish": "publish: one transaction",
-    "tell": "tell the planner",
-}
-
-
-def batches(many: Sequence[Result]) -> str:
-    """The mean batch, without the first (it is small, and starts everything)."""
-    used = [batch for batch in many[1:] if batch["records"]]
-    if not used:
-        return "too few batches to tell"
-    count = len(used)
-    records = sum(batch["records"] for batch in used) / count
-    wall = sum(batch["wall"] for batch in used) / count
-    mean = {
-        name: sum(batch["seconds"].get(name, 0.0) for batch in used) / count
-        for name in (*OUTSIDE, "run", *AFTER)
-    }
-    inside: dict[str, float] = {}
-    for batch in used:
-        for name, seconds in busiest(batch).items():
-            inside[name] = inside.get(name, 0.0) + seconds / count
-    rows = [(OUTSIDE[name], mean[name]) for name in OUTSIDE]
-    rows += [(f"job: {INSIDE[name]}", inside[name]) for name in INSIDE if name in inside]
-    rows += [(AFTER[name], mean[name]) for name in AFTER]
-    rows += [("the rest (queries' snapshots, listeners)", wall - sum(mean.values()))]
-    table = [
-        [name, f"{seconds * 1000:.1f}", f"{100 * seconds / wall:.0f} %", f"{seconds * 1e6 / records:.2f}"]
-        for name, seconds in [*rows, ("a batch", wall)]
-    ]
-    # With few records in a batch, its costs are not theirs.
-    columns = [f"{count} batches of {records:,.0f} records", "ms", "share", "µs a record"]
-    width = len(columns) if records > SMALL else len(columns) - 1
-    return markdown(columns[:width], [row[:width] for row in table])
-
-
-def busiest(batch: Result) -> dict[str, float]:
-    """Seconds by name on the way that takes longest: the last reader to end, then the last task to end."""
-    found: dict[str, float] = {}
-    at, end = batch["seconds"]["plan"], batch["seconds"]["plan"] + batch["seconds"]["run"]
-    readers = [task for task in batch["tasks"] if task["task"].startswith("reader-")]
-    stage = [task for task in batch["tasks"] if task["seconds"] and task not in readers]
-    for name, tasks in (("start_readers", readers), ("start_tasks", stage)):
-        if tasks:
-            chain = _chain(tasks)
-            found[name] = chain[0]["began"] - at
-            between = sum(later["began"] - _end(task) for task, later in pairwise(chain))
-            if between:
-                found["task_send"] = between
-            for task in chain:
-                for phase, seconds in task["seconds"].items():
-                    found[phase] = found.get(phase, 0.0) + seconds
-            at = _end(chain[-1])
-    found["collect"] = end - at
-    return found
-
-
-def _chain(tasks: Sequence[Result]) -> list[Result]:
-    """The tasks that ran one after the other in one process, up to the one that ended last."""
-    last = max(tasks, key=_end)
-    chain = [last]
-    for task in sorted(tasks, key=_end, reverse=True):
-        if _end(task) <= chain[0]["began"] and _slot(task, tasks) == _slot(last, tasks):
-            chain.insert(0, task)
-    return chain
-
-
-def _end(task: Result) -> float:
-    return task["began"] + sum(task["seconds"].values())
-
-
-def _slot(task: Result, tasks: Sequence[Result]) -> int:
-    """Tasks of one number modulo the slots share a process."""
-    number = task["task"].replace("-", "_").split("_")[1]
-    return int(number) % min(machine.CORES, len(tasks))

@@ -17,7 +17,7 @@ class Order(msgspec.Struct):
     ts: int
 
 
-class Total(msgspec.Struct):
+class Total(msgspec.Struct, frozen=True):
     n: int
     total: float
     ts: int

@@ -32,7 +32,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     streams = Streams(topology, application_id=args.app_id, state_dir=args.state_dir, **where)
-    ended = [time.time()]
+    free = [time.time()]
     handled = []
 
     def batch(done) -> None:
@@ -49,11 +49,13 @@ def main() -> None:
             {"task": report.task, "began": report.began - planned, "seconds": report.seconds}
             for report in done.reports
         ]
-        seconds = {**done.seconds, "next": max(0.0, planned - ended[-1])}
+        # The next batch is planned when this one is handed to be published, or has been where it must wait for that.
+        until = planned + sum(spent for name, spent in done.seconds.items() if name != "publish")
+        seconds = {**done.seconds, "next": planned - free[0]}
         profile = {"records": done.records, "outputs": done.outputs, "seconds": seconds, "tasks": tasks}
-        profile["wall"] = now - ended[-1]
+        profile["wall"] = until - free[0]
         say(f"BATCH {json.dumps(profile)}")
-        ended.append(time.time())
+        free[0] = until
 
     streams.on_batch(batch)
     with streams:
