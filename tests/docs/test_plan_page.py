@@ -16,7 +16,7 @@ PAGE = Document(ROOT / "docs/concepts/the-plan.md")
 def told(folder: Path) -> Explanation:
     topology = find_topology(load_module(PAGE.write_module(folder)))
     topics = dict.fromkeys(["people", "visits", "seen", "busy-pages"], 4)
-    return explain(topology, StreamsConfig(application_id="visits"), topics, slots=2)
+    return explain(topology, StreamsConfig(application_id="visits", master="local[2]"), topics)
 
 
 def test_flowchart_and_words_are_made_from_the_graph(tmp_path: Path) -> None:

@@ -15,9 +15,11 @@ import pytest
 
 from headrace import JoinWindows, StreamsBuilder, StreamsConfig, field_timestamp
 from headrace.cli.load import find_topology, load_module
+from headrace.log import Publication
 from headrace.log.embedded import EmbeddedLog
+from headrace.spark.commit import CommitRecord, encode
 from headrace.spark.explain import Explanation, explain
-from headrace.spark.explain.available import topics_that_are_there
+from headrace.spark.explain.available import look
 
 EXAMPLES = sorted(
     path
@@ -165,11 +167,26 @@ def test_mermaid_has_a_box_for_each_band() -> None:
 
 def test_only_what_is_there_is_looked_at(tmp_path: Path) -> None:
     config = StreamsConfig(application_id="app", data_dir=str(tmp_path))
-    assert topics_that_are_there(config) == {}
+    assert look(config) == ({}, None)
     assert list(tmp_path.iterdir()) == []
     with EmbeddedLog(tmp_path / "log") as log:
         log.create_topic("words", 3)
-    assert topics_that_are_there(config) == {"words": 3}
+    assert look(config) == ({"words": 3}, None)
+
+
+def test_a_rescaled_application_has_its_own_number_of_tasks(tmp_path: Path) -> None:
+    config = StreamsConfig(application_id="app", data_dir=str(tmp_path), master="local[2]")
+    with EmbeddedLog(tmp_path / "log") as log:
+        log.create_topic("words", 3)
+        log.create_topic("counted", 3)
+        publisher = log.publisher("app")
+        commit = encode(CommitRecord("i", 1, 0, {"words": [0, 0, 0]}, task_count=8))
+        publisher.publish(Publication([], [], {}, lambda ends: commit))
+        publisher.close()
+    builder = StreamsBuilder()
+    counting(builder)
+    told = str(explain(builder.build(), config, *look(config)))
+    assert "8 tasks in 2 slots\n(rescaled: a record goes to the task of its key" in told
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import IllegalStateError, StoreError
 from headrace.restore.progress import RestoreProgress
 from headrace.spark.explain import Explanation, explain
-from headrace.spark.explain.available import topics_that_are_there
+from headrace.spark.explain.available import look
 from headrace.topology.nodes import Partitioner
 from headrace.topology.topology import Topology
 
@@ -76,8 +76,8 @@ class Questions:
         """
         opened = self._engine.opened
         if opened is None:
-            return explain(self.topology, self.config, topics_that_are_there(self.config))
-        return explain(self.topology, self.config, opened.available, self._engine.slots)
+            return explain(self.topology, self.config, *look(self.config))
+        return Explanation(self.topology, self.config, opened.layout, frozenset(), self._engine.slots)
 
     def metadata_for_local_threads(self) -> tuple[ThreadMetadata, ...]:
         """The query of the application, with every task: what it reads, how far it is committed, where it ran last."""

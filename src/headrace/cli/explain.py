@@ -9,7 +9,7 @@ from headrace.cli.common import pairs
 from headrace.cli.load import add_application_options, application_of
 from headrace.errors import ConfigError
 from headrace.spark.explain import explain
-from headrace.spark.explain.available import topics_that_are_there
+from headrace.spark.explain.available import look
 
 
 def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +34,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def explain_app(args: argparse.Namespace) -> int:
     """Load the file, look which topics are there, and show the plan."""
     topology, config = application_of(args, master=args.master)
-    told = explain(topology, config, {**topics_that_are_there(config), **_numbers(args.partitions)})
+    topics, tasks = look(config)
+    told = explain(topology, config, {**topics, **_numbers(args.partitions)}, tasks)
     if args.svg is not None:
         Path(args.svg).write_text(told.to_svg())
     if args.mermaid:

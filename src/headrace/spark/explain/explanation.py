@@ -56,9 +56,11 @@ def explain(
     topology: Topology,
     config: StreamsConfig,
     available: Mapping[str, int] | None = None,
-    slots: int | None = None,
+    tasks: int | None = None,
 ) -> Explanation:
-    """Explain a topology over the topics that are there, by name with their partitions; others are assumed."""
+    """Explain a topology over the topics that are there, by name with their partitions; others are assumed. `tasks` is
+    what a rescaling has set.
+    """
     known = dict(available or {})
     assumed = frozenset(topic for topic, _ in missing_topics(topology, known))
     layout = lay_out(
@@ -66,8 +68,9 @@ def explain(
         config.application_id,
         known | dict.fromkeys(assumed, config.default_partitions),
         config.default_timestamp_extractor,
+        tasks,
     )
-    return Explanation(topology, config, layout, assumed, slots or _slots(config.master, layout.tasks))
+    return Explanation(topology, config, layout, assumed, _slots(config.master, layout.tasks))
 
 
 def _slots(master: str | None, tasks: int) -> int | None:

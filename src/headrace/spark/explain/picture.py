@@ -149,7 +149,7 @@ def _add_placement(
     reads = here
     if placement.topics and placement.stage > HEAD:
         tip = f"records for the tasks of sub-topology {sub.id}, as they are in the topics"
-        lines = ("pack as it is,", "to the task of its partition")
+        lines = ("pack as it is,", f"to the task of its {'key' if layout.by_key else 'partition'}")
         item = Item("sub", f"Read for {sub.id}", 1, 1, lines, tip, f"for sub-topology {sub.id}")
         reads = picture.add(f"read {sub.id}", item)
         picture.ways[reads, here] = True

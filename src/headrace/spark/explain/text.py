@@ -44,6 +44,8 @@ class _Text:
             f"{self.config.application_id}: one Spark query, {count(layout.stages, 'stage')} behind the reader, "
             + (f"{count(tasks, 'task')} in {self.in_slots}" if tasks else "no task with state")
         )
+        if layout.by_key:
+            yield "(rescaled: a record goes to the task of its key, whatever partition it comes from)"
         if self.assumed:
             yield f"({', '.join(sorted(self.assumed))}: not looked at or not there yet, partitions are assumed)"
         yield ""
