@@ -9,12 +9,17 @@ from headrace.app import Streams
 from headrace.failpoints import HOLD
 from headrace.log.embedded import EmbeddedLog
 from tests.chaos import counting_app
-from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores
+from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores, wait_until_committed
 from tests.chaos.drivers import drivers
-from tests.chaos.kills import wait_until_committed
 from tests.cluster.processes import executors, kill
 from tests.spark.harness import append, read_topic
 from tests.spark.harness.inputs import parts
+
+APP = """
+from tests.chaos.counting_app import topology
+
+config = {"small_batch_records": 0}  # small batches would have no stages, and so no shuffle to lose
+"""
 
 
 def test_an_executor_is_lost_in_mid_batch_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
@@ -24,7 +29,9 @@ def test_an_executor_is_lost_in_mid_batch_and_nothing_is_lost_or_doubled(tmp_pat
         for topic in TOPICS:
             log.create_topic(topic, PARTITIONS)
         # The folder is not named: what is relative to the driver's folder is found by executors in theirs.
-        with drivers(tmp_path, counting_app.__file__, *options) as made:
+        app = tmp_path / "app.py"
+        app.write_text(APP)
+        with drivers(tmp_path, str(app), *options) as made:
             driver = made.start()
             append(log, inputs[0])
             driver.wait_until_running()

@@ -124,6 +124,7 @@ NO_DIFFERENCES = {
         "0014",
         "0026",
         "0031",
+        "0035",
     ),  # how it is built
     *("0016", "0020", "0023", "0025", "0032"),  # what Kafka Streams does not have
 }

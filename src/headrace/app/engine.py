@@ -14,17 +14,20 @@ from headrace.app.opening import Opened, open_application, ship
 from headrace.app.purging import Purger
 from headrace.app.reaching import Reach, by_topic, ends_now
 from headrace.app.reading import StoreReaders
+from headrace.app.replica import Replica
 from headrace.app.states import State
 from headrace.config import StreamsConfig
 from headrace.failpoints import failpoint
 from headrace.log.base import TopicPartition
 from headrace.restore.monitor import RestoreMonitor
 from headrace.restore.standby_process import StandbyProcesses
+from headrace.spark.commit import CommitRecord
 from headrace.spark.handed import warn_of_small_results
+from headrace.spark.hosts import is_one_host
 from headrace.spark.prints import Prints, show
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.query import SparkQuery
-from headrace.spark.session import Session, driver_host, release, session
+from headrace.spark.session import Session, driver_host, master_of, release, session
 from headrace.spark.ship import Shipment
 from headrace.topology.topology import Topology
 
@@ -54,7 +57,7 @@ class Engine:
         self.on_print: Callable[[list[Prints]], None] = show
         self.opened: Opened | None = None
         self.query: SparkQuery | None = None
-        self.readers: StoreReaders | None = None
+        self.readers: StoreReaders | Replica | None = None
         self.slots: int | None = None
         """How many Spark tasks a stage has."""
         self.reach = Reach()
@@ -186,7 +189,7 @@ class Engine:
         channel = self.restores.open(driver_host(self._spark))
         shipment = self._shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.slots = shipment.slots
-        self.readers = StoreReaders(self.topology, opened.layout, config)
+        self.readers = self._new_readers(opened, base)
         self._purger = Purger(opened.log, opened.layout)
         committer = Committer(opened.publisher, base, opened.layout, opened.kept, self.on_print)
         if self._closing():
@@ -206,6 +209,12 @@ class Engine:
     def _closing(self) -> bool:
         return not self.life.state.is_running_or_rebalancing
 
+    def _new_readers(self, opened: Opened, base: CommitRecord) -> StoreReaders | Replica:
+        assert self._spark is not None
+        if is_one_host(master_of(self._spark)):
+            return StoreReaders(self.topology, opened.layout, self.config)
+        return Replica(self.topology, opened.layout, self.config, base)
+
     def _committed(self, batch: Batch) -> None:
         """A batch is in the log. Called by the query, before it may plan the next one."""
         with self.life.callback():
@@ -215,7 +224,7 @@ class Engine:
 
     def _after(self, batch: Batch) -> None:
         assert self.readers is not None and self._purger is not None
-        self.readers.renew()
+        self.readers.committed(batch.commit)
         self.reach.committed(batch)
         self.metrics.add(batch)
         self.restores.committed(batch.reports)

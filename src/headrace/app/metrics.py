@@ -86,6 +86,8 @@ class Metrics(Mapping[MetricName, Value]):
     """How long batches waited for that: from the first task's begin to the last one's end."""
     recoveries: Counter[str] = field(default_factory=Counter)
     """How often a task's stores were not just as the log says: `empty`, `undone`, `caught_up` or `rebuilt`."""
+    moves: int = 0
+    """How often a task ran on another host than in the batch before it."""
     counts: Counter[str] = field(default_factory=Counter)
     """What processors have counted with `context.metrics.add`, in all tasks."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -147,7 +149,9 @@ class Metrics(Mapping[MetricName, Value]):
         of.outputs += report.outputs
         of.restored += report.restored
         of.dropped += report.dropped
-        of.host = report.host or of.host
+        if report.host:
+            self.moves += of.host not in ("", report.host)
+            of.host = report.host
         if "process" in report.seconds:
             of.process_times.add(report.seconds["process"])
         for done in report.restores:

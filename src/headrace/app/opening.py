@@ -13,7 +13,8 @@ from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
 from headrace.spark.commit import CommitRecord, task_count
-from headrace.spark.hosts import check_log, is_one_host, on_these_hosts
+from headrace.spark.executors import parallelism, send_code
+from headrace.spark.hosts import check_log, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.loose import check_partitioners
@@ -84,11 +85,9 @@ def ship(
     channel: Channel | None = None,
 ) -> Shipment:
     """What the workers need, with the user's file where there is one."""
-    ref = reference(topology)
-    if ref is not None and ref.file is not None and not is_one_host(master_of(spark)):
-        spark.sparkContext.addPyFile(ref.file)
-    slots = min(opened.layout.tasks, spark.sparkContext.defaultParallelism) or cores()
+    ref = send_code(spark, reference(topology))
     theirs = on_these_hosts(config, master_of(spark))
+    slots = min(opened.layout.tasks, parallelism(spark)) or cores()
     return Shipment(
         uuid.uuid4().hex,
         base.incarnation,

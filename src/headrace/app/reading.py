@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from heapq import merge
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 from headrace.config import StreamsConfig
 from headrace.errors import StoreError
 from headrace.resolve import store_serdes
+from headrace.spark.commit import CommitRecord
 from headrace.spark.globals import global_path
 from headrace.spark.layout import Layout
 from headrace.state.factory import open_view
@@ -17,31 +20,44 @@ from headrace.state.reader import LocalReader
 from headrace.topology.stores import StoreSpec
 from headrace.topology.topology import Topology
 
+Lock: TypeAlias = AbstractContextManager[Any]
+
 
 class StoreReaders:
     """The local stores of all tasks, read from the driver; renewed together between a commit and the next batch."""
 
-    def __init__(self, topology: Topology, layout: Layout, config: StreamsConfig) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        layout: Layout,
+        config: StreamsConfig,
+        path: Path | None = None,
+        lock: Lock | None = None,
+    ) -> None:
         self.config = config
-        self._lock = threading.RLock()
+        path = path or config.state_path
+        self._lock = lock or threading.RLock()
         self._specs: dict[str, tuple[StoreSpec, list[LocalReader]]] = {}
         self._readers: list[LocalReader] = []
         for placement in layout.placements:
             if placement.sub.stores:
                 readers = [
-                    LocalReader(config.state_path / str(task), placement.sub.stores)
-                    for task in placement.task_ids()
+                    LocalReader(path / str(task), placement.sub.stores) for task in placement.task_ids()
                 ]
                 self._readers += readers
                 for spec in placement.sub.stores:
                     self._specs[spec.name] = (spec, readers)
         for node in topology.global_stores:
-            reader = LocalReader(global_path(config.state_path, node.store.name), [node.store])
+            reader = LocalReader(global_path(path, node.store.name), [node.store])
             self._readers.append(reader)
             self._specs[node.store.name] = (node.store, [reader])
 
+    def committed(self, commit: CommitRecord) -> None:
+        """A batch is in the log, and the next one is not planned yet: what is on disk now is what it says."""
+        self.renew()
+
     def renew(self) -> None:
-        """Move every reader to what is on disk now: called between a commit and the next batch."""
+        """Move every reader to what is on disk now."""
         with self._lock:
             for reader in self._readers:
                 reader.renew()
@@ -74,7 +90,7 @@ class StoreReaders:
 class _Reads:
     """What the parts of a store have in common."""
 
-    def __init__(self, views: list[Any], lock: threading.RLock) -> None:
+    def __init__(self, views: list[Any], lock: Lock) -> None:
         self._views = views
         self._lock = lock
 
@@ -100,7 +116,7 @@ class _Reads:
 class KeyValueReads(_Reads):
     """A key-value store over all tasks; ranges come in the order of the keys' bytes."""
 
-    def __init__(self, views: list[Any], serialize: Callable[[Any], bytes], lock: threading.RLock) -> None:
+    def __init__(self, views: list[Any], serialize: Callable[[Any], bytes], lock: Lock) -> None:
         super().__init__(views, lock)
         self._serialize = serialize
 

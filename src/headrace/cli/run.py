@@ -7,10 +7,12 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from types import FrameType
 
 from headrace.app import Streams
+from headrace.cli.common import pairs
 from headrace.cli.load import add_application_options, application_of
 from headrace.cli.terminal import Terminal
 
@@ -20,6 +22,13 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser("run", help="run a topology on Spark", description=__doc__)
     add_application_options(parser)
     parser.add_argument("--master", help="Spark's master (default: the cores of this machine)")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting for Spark; can be repeated",
+    )
     parser.add_argument(
         "--take-over", action="store_true", help="stop another process that runs this application"
     )
@@ -37,6 +46,8 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 def run(args: argparse.Namespace) -> int:
     """Start, show progress, and stop between two commits at Ctrl-C or SIGTERM; at a second one at once."""
     topology, config = application_of(args, master=args.master)
+    if args.conf:
+        config = replace(config, spark={**config.spark, **pairs(args.conf, "--conf")})
     streams = Streams(
         topology, config, take_over=args.take_over, accept_changes=args.accept_changes, verbose=args.verbose
     )

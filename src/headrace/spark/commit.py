@@ -16,6 +16,8 @@ class TaskCommit(msgspec.Struct, frozen=True, omit_defaults=True):
 
     commit: int
     attempt: str
+    host: str = ""
+    """Where its stores are, if there are several hosts: the next start places it there again."""
 
 
 class Pending(msgspec.Struct, frozen=True, omit_defaults=True):

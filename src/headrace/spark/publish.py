@@ -84,6 +84,8 @@ class Committer:
         """Changelog -> its store and the sub-topology that has it."""
         self._kept = kept
         """What the next commit has to keep beside it."""
+        self.several_hosts = False
+        """Whether to note on which host a task has its stores."""
 
     def publish(self, table: pa.Table, watch: Stopwatch) -> Batch:
         """Make a batch visible."""
@@ -156,7 +158,8 @@ class Committer:
         due = [report.due for report in reports if report.due is not None]
         for report in reports:
             if report.attempt is not None:
-                tasks[report.task] = TaskCommit(plan.number, report.attempt)
+                host = report.host if self.several_hosts else ""
+                tasks[report.task] = TaskCommit(plan.number, report.attempt, host)
         merged = {topic: list(known) for topic, known in self.base.ends.items()}
         for (topic, partition), end in ends.items():
             merged[topic][partition] = end

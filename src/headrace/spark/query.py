@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
+import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -21,8 +23,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
 from headrace.failpoints import failpoint
+from headrace.spark.anchors import Anchors
 from headrace.spark.callback import collect, each_batch
 from headrace.spark.failure import unpack_failure
+from headrace.spark.hosts import is_one_host
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Committer
 from headrace.spark.rows import SPARK_SCHEMA
@@ -68,6 +72,10 @@ class SparkQuery:
         self._application = shipment.pack()
         self._slots = shipment.slots
         self._runs = [stage(self._application, number) for number in range(1, stages + 1)]
+        self._anchors: Anchors | None = None
+        if not is_one_host(spark.sparkContext.master or ""):
+            self._anchors = Anchors(spark, shipment.slots, committer.base.tasks)
+            committer.several_hosts = True
         self._name = f"{shipment.config.application_id}-{shipment.run[:8]}"
 
     def start(self) -> None:
@@ -78,11 +86,13 @@ class SparkQuery:
             .option("application", self._application)
             .option("progress", str(self._file.path))
             .option("one_host", str(driver_host(self.spark) is None).lower())
+            .option("modules", os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path))
             .load()
         )
         writer = (
             frame.writeStream.queryName(self._name)
-            .option("checkpointLocation", str(self._folder / "checkpoint"))
+            # Only the driver uses it: a folder of its own machine, also where Spark's files are in HDFS.
+            .option("checkpointLocation", (self._folder / "checkpoint").as_uri())
             # The checkpoint is thrown away at the end: positions come from the log. So its writes may lag.
             .option("asyncProgressTrackingEnabled", "true")
             .option("asyncProgressTrackingCheckpointIntervalMs", "5000")
@@ -106,6 +116,8 @@ class SparkQuery:
             failpoint("batch.told")
             # From the plan to here, Spark has planned the query of this batch.
             batch.seconds["plan"] = max(0.0, watch.began - batch.commit.wall_clock / 1000)
+            if self._anchors is not None:
+                self._anchors.follow(batch.reports)
             self._on_batch(batch)
         except BaseException as error:
             self.error = error
@@ -114,7 +126,10 @@ class SparkQuery:
     def _staged(self, frame: DataFrame) -> DataFrame:
         """The way through the stages. A small batch needs none, and not to plan them is half of its time."""
         for run in self._runs:
-            frame = frame.repartition(self._slots, "slot").mapInArrow(run, SPARK_SCHEMA)
+            frame = frame.repartition(self._slots, "slot")
+            if self._anchors is not None:
+                frame = self._anchors.tie(frame)
+            frame = frame.mapInArrow(run, SPARK_SCHEMA)
         return frame
 
     def _tell(self, **changes: Any) -> None:

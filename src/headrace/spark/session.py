@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headrace.spark.bundle import headrace_zip
 from headrace.spark.handed import beside, check_session
 from headrace.spark.hosts import is_one_host
 from headrace.spark.java import find_java
@@ -31,7 +32,6 @@ SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # The planner itself waits for input; the engine's own pause is where a stop can interrupt it without harm.
     "spark.sql.streaming.pollingDelay": "10ms",
-    "spark.locality.wait": "0",
     # Workers are forked from a daemon that has imported our modules.
     "spark.python.daemon.module": "headrace.spark.daemon",
     "spark.ui.enabled": "false",
@@ -56,6 +56,20 @@ SETTINGS = {
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
 }
+
+HERE = {"spark.locality.wait": "0"}
+ELSEWHERE = {
+    # Tasks prefer the host of their stores, not that of the reader, and wait a little for it.
+    "spark.locality.wait": "3s",
+    "spark.shuffle.reduceLocality.enabled": "false",
+}
+
+PATH = "spark.executorEnv.PYTHONPATH"
+NEEDED = frozenset(key for key in SETTINGS if key.startswith(("spark.sql.", "spark.python."))) | {PATH}
+"""Without these it would not work, or not well, whatever else is said."""
+
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""In the environment of a script that `spark-submit` runs."""
 
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 """The JVM only moves packed rows: start quickly and leave the cores to Python."""
@@ -160,7 +174,12 @@ def _work_folder(spark: SparkSession) -> Path | None:
 def planned_master(master: str | None) -> str:
     """The master of the session that there is, or of the one that `session` would make."""
     active = SparkSession.getActiveSession()
-    return master_of(active) if active is not None else master or _here()
+    if active is not None:
+        return master_of(active)
+    if master is None and SUBMITTED in os.environ:
+        SparkContext._ensure_initialized()
+        return SparkConf().get("spark.master") or _here()
+    return master or _here()
 
 
 def master_of(spark: SparkSession) -> str:
@@ -179,8 +198,13 @@ def driver_host(spark: SparkSession) -> str | None:
 
 
 def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
+    if SUBMITTED in os.environ:
+        return _submitted_session(master, name, more)
+    master = master or _here()
+    options = {"spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}"}
+    settings = {**options, **_settings(master, more)}
     os.environ["JAVA_HOME"] = java_home(find_java())
-    if master is None or master.startswith("local"):
+    if is_one_host(master):
         os.environ.setdefault("PYSPARK_PYTHON", python())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # On one machine the workers find every module that this process finds.
@@ -189,26 +213,50 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         )
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {
-        **SETTINGS,
-        "spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}",
-        "spark.executor.extraJavaOptions": JVM_OPTIONS,
-        **more,
-    }
-    builder = SparkSession.builder.master(master or _here()).appName(name)
+    builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     # Read by the launcher before there is a session; the console stays the user's.
     os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(settings)
+    spark = _create(builder)
+    spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
+    if not verbose:
+        _silence_threads(spark)
+    return spark
+
+
+def _submitted_session(master: str | None, name: str, more: Mapping[str, str]) -> SparkSession:
+    """Inside `spark-submit`, which has started the JVM and knows the master: what it was told comes first."""
+    SparkContext._ensure_initialized()
+    told = SparkConf()
+    if master is not None:
+        told.setMaster(master)
+    if not told.contains("spark.app.name"):
+        told.setAppName(name)
+    path = {PATH: told.get(PATH) or ""} if told.contains(PATH) else {}
+    for key, value in _settings(told.get("spark.master") or "", {**path, **more}).items():
+        if key in NEEDED or key in more or not told.contains(key):
+            told.set(key, value)
+    return _create(SparkSession.builder.config(conf=told))
+
+
+def _create(builder: SparkSession.Builder) -> SparkSession:
     interrupt = signal.getsignal(signal.SIGINT)
     spark = builder.getOrCreate()
     if threading.current_thread() is threading.main_thread():
         # Spark would answer Ctrl-C by breaking off the running batch.
         signal.signal(signal.SIGINT, interrupt)
-    spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
-    if not verbose:
-        _silence_threads(spark)
     return spark
+
+
+def _settings(master: str, more: Mapping[str, str]) -> dict[str, str]:
+    """What an application needs or likes, under what the user says."""
+    settings = {**SETTINGS, "spark.executor.extraJavaOptions": JVM_OPTIONS}
+    if is_one_host(master):
+        return {**settings, **HERE, **more}
+    # The daemon that forks the workers finds this package in the folder into which Spark brings it.
+    path = os.pathsep.join(filter(None, (headrace_zip().name, more.get(PATH))))
+    return {**settings, **ELSEWHERE, **more, PATH: path}
 
 
 class _Silence:

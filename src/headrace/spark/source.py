@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -32,8 +34,8 @@ WAIT = 0.5
 
 
 class HeadraceSource(DataSource):
-    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file), and whether all
-    workers are on `one_host`.
+    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file), whether all
+    workers are on `one_host`, and `modules` (folders from which the driver imports).
     """
 
     @classmethod
@@ -44,17 +46,22 @@ class HeadraceSource(DataSource):
         return SPARK_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        one_host = self.options["one_host"] == "true"
-        return HeadraceReader(self.options["application"], self.options["progress"], one_host=one_host)
+        return HeadraceReader(
+            self.options["application"],
+            self.options["progress"],
+            one_host=self.options["one_host"] == "true",
+            modules=self.options["modules"],
+        )
 
 
 class HeadraceReader(DataSourceStreamReader):
     """Plans in a process beside the driver; reads in the workers."""
 
-    def __init__(self, application: str, progress: str, *, one_host: bool) -> None:
+    def __init__(self, application: str, progress: str, *, one_host: bool, modules: str) -> None:
         self.application = application
         self.progress_path = progress
         self._one_host = one_host
+        self._modules = modules
         self._planner: Planner | None = None
         self._plan: Plan | None = None
         self._wide: bool | None = None
@@ -154,6 +161,8 @@ class HeadraceReader(DataSourceStreamReader):
 
     def _open(self) -> tuple[Planner, ProgressFile]:
         if self._planner is None:
+            # Spark gives the files that it ships to the workers only; the planner is beside the driver.
+            sys.path += [entry for entry in self._modules.split(os.pathsep) if entry not in sys.path]
             self._planner = planner_of(runtime_of(self.application))
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
