@@ -35,13 +35,10 @@ def topology() -> Topology:
     """A stage that counts windows, some records too late; behind a shuffle a second one."""
     builder = StreamsBuilder()
     windows = TimeWindows(timedelta(milliseconds=10), grace=timedelta(0))
-    stream = builder.stream("in", value=int).process(Counting)
-    stream.group_by_key(key=str, value=int).windowed_by(windows).count(store="windowed").to_stream().to(
-        "windows"
-    )
-    stream.group_by(lambda key, value: f"k{value % 3}", key=str, value=int).count(
-        store="counts"
-    ).to_stream().to("out")
+    stream = builder.stream("in", value=int)
+    stream.group_by_key().windowed_by(windows).count(store="windowed").to_stream().to("windows")
+    counts = stream.group_by(lambda key, value: f"k{value % 3}").count(store="counts").to_stream()
+    counts.process(Counting).to("out", key=str, value=int)
     return builder.build()
 
 
