@@ -7,6 +7,7 @@ import pty
 import re
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import chdir
@@ -14,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace import Streams
+from headrace.cli.load import find_topology, load_module
 from headrace.cli.main import main
+from headrace.cli.terminal import Terminal
 from headrace.log import LogConfig, TopicLog, open_log
 from tests.spark.harness import Rec, append, encoded, flat, read_topic
 from tests.spark.harness.no_java import path_without_java
@@ -150,30 +154,50 @@ def test_a_signal_while_it_starts_ends_it(app: Path, log: TopicLog) -> None:
     assert flat(read_topic(log, "totals")) == []
 
 
-def shown(terminal: int) -> str:
+def all_of(terminal: int) -> str:
+    """What is written on a terminal until its other side is closed."""
     text = b""
     while True:
         try:
             text += os.read(terminal, 65536)
-        except OSError:  # the other side is closed
+        except OSError:
             return text.decode()
 
 
-def test_catching_up_on_a_terminal_shows_a_bar(app: Path, log: TopicLog) -> None:
+def test_catching_up_on_a_terminal_shows_a_bar(
+    spark: None, app: Path, log: TopicLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.cli.terminal.LIVE", 0.02)
     append(log, {"orders": [order(f"c{n % 7}", n % 5, n) for n in range(3000)]})
-    file = app.read_text().replace('.peek(lambda key, order: print("order of", order.customer))', "")
-    app.write_text(file + "\nfrom headrace import StreamsConfig\nconfig = dict(max_batch_records=1000)\n")
+    app.write_text(app.read_text().replace('.peek(lambda key, order: print("order of", order.customer))', ""))
     ours, theirs = pty.openpty()
-    with Driver(app, "--until-caught-up", terminal=theirs) as driver:
-        os.close(theirs)
-        text = shown(ours)
-        assert driver.wait() == 0
-    os.close(ours)
-    bars = re.findall(r"orders-app [█░]{24} +(\d+) %, ([\d,]+) of 3,000 records", text)
+    text: list[str] = []
+    reading = threading.Thread(target=lambda: text.append(all_of(ours)))
+    reading.start()
+    try:
+        with os.fdopen(theirs, "w", encoding="utf-8") as out:
+            topology = find_topology(load_module(app))
+            streams = Streams(
+                topology,
+                application_id="orders-app",
+                data_dir=str(tmp_path / ".headrace"),
+                max_batch_records=1000,
+            )
+            terminal = Terminal(streams, out)
+            assert terminal.live
+            terminal.open()
+            with streams.start(until_caught_up=True):
+                streams.wait()
+            terminal.close()
+    finally:
+        reading.join()
+        os.close(ours)
+        sys.modules.pop(app.stem, None)
+    bars = re.findall(r"orders-app [█░]{24} +(\d+) %, ([\d,]+) of 3,000 records", text[0])
     assert bars
     assert bars[0] == ("0", "0")
-    assert "\r\x1b[2K" in text
-    assert text.rstrip().endswith("headrace: orders-app: 3,000 records in, 3,000 out, 3 commits")
+    assert "\r\x1b[2K" in text[0]
+    assert text[0].rstrip().endswith("headrace: orders-app: 3,000 records in, 3,000 out, 3 commits")
 
 
 def test_without_java_one_message_says_how_to_get_it(app: Path, log: TopicLog, tmp_path: Path) -> None:

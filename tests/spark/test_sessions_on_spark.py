@@ -38,41 +38,13 @@ def counting(source: str = "in", sink: str = "out") -> Topology:
 
 @pytest.fixture
 def users(spark: None) -> Iterator[SparkSession]:
-    """The session that the tests share, as if the user had started it, with settings that would do harm."""
+    """The session that the tests share, as if the user had started it."""
     ours, sessions._ours = sessions._ours, None
     assert ours is not None
-    users = ours.newSession()
-    users.conf.set("spark.sql.adaptive.enabled", "true")
-    users.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
-    users.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1")
     try:
-        yield users
+        yield ours.newSession()
     finally:
         sessions._ours = ours
-
-
-def test_a_session_of_the_users_is_used_and_left_as_it_is(
-    application: Make, users: SparkSession, tmp_path: Path
-) -> None:
-    """Its settings are its own, and its queries go on while applications come and go."""
-    rates = users.readStream.format("rate").option("rowsPerSecond", 50).load()
-    query = rates.writeStream.format("memory").queryName("rates").start()
-    try:
-        app = application(counting(), partitions=4)
-        app.start(spark=users)
-        app.feed({"in": [encoded(f"a{n}", n, n) for n in range(50)]})
-        assert len(flat(app.read("out"))) == 50
-        app.stop()
-        assert users.conf.get("spark.sql.adaptive.enabled") == "true"
-        assert users.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "1"
-        assert users.range(5).count() == 5
-        # Without a word the Spark that runs already is taken, and left running as well.
-        app.run([{"in": [encoded("a", 1, 60)]}])
-        assert users.range(5).count() == 5
-        assert query.isActive
-        query.processAllAvailable()
-    finally:
-        query.stop()
 
 
 def conf(**settings: str) -> Any:
@@ -244,6 +216,9 @@ first, second = counting("out-1"), counting("out-2")
 
 if __name__ == "__main__":
     spark = SparkSession.builder.master("local[2]").getOrCreate()
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    rates = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
+    query = rates.writeStream.format("memory").queryName("rates").start()
     log = open_log(LogConfig(directory=".headrace/log"))
     log.create_topic("in", 3)
     values = [n.to_bytes(8, "big") for n in range(60)]
@@ -258,13 +233,20 @@ if __name__ == "__main__":
         app.wait_until_caught_up()
         print(app.config.application_id, dict(app.store("counts").all()))
         app.close()
-    print("mine", spark.range(7).count(), spark.conf.get("spark.sql.adaptive.enabled"))
+    # Without a word the Spark that runs already is taken, and left running as well.
+    with Streams(first, application_id="app-1") as app:
+        app.wait_until_running()
+    query.processAllAvailable()
+    print("mine", query.isActive, spark.range(7).count(), spark.conf.get("spark.sql.adaptive.enabled"))
+    query.stop()
     spark.stop()
 """
 
 
-def test_a_script_with_a_plain_session(tmp_path: Path) -> None:
-    """As everybody starts one: no setting of ours, adaptive execution on."""
+def test_a_session_of_the_users_is_used_and_left_as_it_is(tmp_path: Path) -> None:
+    """As everybody starts one: no setting of ours, adaptive execution on. Its settings stay its own, and its queries go
+    on while applications come and go.
+    """
     file = tmp_path / "plain.py"
     file.write_text(SCRIPT)
     done = subprocess.run(
@@ -281,7 +263,7 @@ def test_a_script_with_a_plain_session(tmp_path: Path) -> None:
     assert [line for line in lines if not line.startswith("WARNING")] == [
         "app-1 {'k0': 20, 'k1': 20, 'k2': 20}",
         "app-2 {'k0': 20, 'k1': 20, 'k2': 20}",
-        "mine 7 true",
+        "mine True 7 true",
     ]
     assert "spark.python.unix.domain.socket.enabled=true" in lines[0]
     assert "`headrace.spark_settings()` has them all" in lines[0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from headrace.app import State, Streams
-from headrace.restore.progress import duration
+from headrace.restore.progress import count, duration
 from headrace.spark.prints import Prints
 
 LIVE = 0.2
@@ -114,7 +114,7 @@ class Terminal:
             if metrics.commits:
                 self._say(
                     f"{self.streams.config.application_id}: {metrics.records:,} records in, "
-                    f"{metrics.outputs:,} out, {metrics.commits:,} commits"
+                    f"{metrics.outputs:,} out, {count(metrics.commits, 'commit')}"
                 )
 
     def _watch(self) -> None:

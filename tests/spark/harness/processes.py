@@ -80,21 +80,15 @@ def kill_workers(pid: int) -> None:
 class Driver:
     """`headrace run` in a process of its own. As a context manager it leaves nothing behind."""
 
-    def __init__(
-        self,
-        app: Path,
-        *arguments: str,
-        environment: dict[str, str] | None = None,
-        terminal: int | None = None,
-    ) -> None:
+    def __init__(self, app: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
         self.output = app.with_suffix(".out")
         self._file = self.output.open("ab")
         paths = [*PATHS, os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "headrace.cli.main", "run", str(app), *arguments],
             stdin=subprocess.DEVNULL,
-            stdout=self._file if terminal is None else terminal,
-            stderr=subprocess.STDOUT if terminal is None else terminal,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
             cwd=app.parent,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **(environment or {})},
             start_new_session=True,
