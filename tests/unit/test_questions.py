@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -132,6 +133,13 @@ def test_tasks_tell_what_they_read_and_how_far(metadata: Metadata) -> None:
     assert reader.host == ""
     counting = next(t for t in thread.active_tasks if t.task_id == task(metadata, "counts", 1))
     assert (counting.stage, counting.topic_partitions, counting.host) == (1, frozenset(), "worker-1")
+
+
+def test_after_a_rescaling_every_task_reads_all_partitions(metadata: Metadata) -> None:
+    metadata.opened.layout = replace(metadata.layout, by_key=True)
+    names = task(metadata, "names", 0)
+    found = next(each for each in metadata.tasks() if each.task_id == names)
+    assert found.topic_partitions == {TopicPartition("names", 0), TopicPartition("names", 1)}
 
 
 def test_hosts_tell_what_is_on_them(metadata: Metadata) -> None:

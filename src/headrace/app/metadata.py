@@ -107,10 +107,13 @@ class Metadata:
         return ThreadMetadata(f"{self.config.application_id}-query", self.state.name, self.tasks())
 
     def _task(self, placement: Placement, task: TaskId) -> TaskMetadata:
+        # After a rescaling a record goes to the task of its key, from whatever partition it comes.
+        loose = self.layout.by_key and placement.stage > HEAD
         read = frozenset(
-            TopicPartition(topic, task.partition)
+            TopicPartition(topic, number)
             for topic in placement.topics
-            if task.partition < self.layout.topics[topic]
+            for number in range(self.layout.topics[topic])
+            if loose or number == task.partition
         )
         return TaskMetadata(
             task,
