@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     streams = Streams(
         topology, config, take_over=args.take_over, accept_changes=args.accept_changes, verbose=args.verbose
     )
-    terminal = None if args.quiet else Terminal(streams)
+    terminal = None if args.quiet else Terminal(streams, verbose=args.verbose)
     with stopped_by_signals(streams, terminal):
         if terminal is not None:
             print(topology.describe(), flush=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import threading
 import time
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TextIO
 
 from headrace.app import State, Streams
 from headrace.restore.progress import count, duration
 from headrace.spark.prints import Prints
+
+logger = logging.getLogger("headrace")
 
 LIVE = 0.2
 PLAIN = 1.0
@@ -80,10 +85,26 @@ class Status:
         )
 
 
+class _Notes(logging.Handler):
+    """What the library logs, where the live line cannot spoil it."""
+
+    def __init__(self, note: Callable[[str], None], *, verbose: bool) -> None:
+        super().__init__(logging.WARNING)
+        self._note = note
+        self._verbose = verbose
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = f"{record.levelname.lower()}: {record.getMessage()}"
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            text += "\n" + "".join(traceback.format_exception(error)) if self._verbose else f" ({error!r})"
+        self._note(text)
+
+
 class Terminal:
     """Looks at an application now and then. To be opened before its start and closed after its end."""
 
-    def __init__(self, streams: Streams, out: TextIO | None = None) -> None:
+    def __init__(self, streams: Streams, out: TextIO | None = None, *, verbose: bool = False) -> None:
         self.streams = streams
         self.out = sys.stderr if out is None else out
         self.live = self.out.isatty()
@@ -97,10 +118,13 @@ class Terminal:
         self._lag_at = 0.0
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="headrace-terminal", daemon=True)
+        self._notes = _Notes(self.note, verbose=verbose)
         streams.set_state_listener(self._state)
         streams.on_print(self._prints)
 
     def open(self) -> None:
+        logger.addHandler(self._notes)
+        logger.propagate = False
         self._thread.start()
 
     def close(self) -> None:
@@ -108,6 +132,8 @@ class Terminal:
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join()
+        logger.removeHandler(self._notes)
+        logger.propagate = True
         metrics = self.streams.metrics
         with self._lock:
             self._wipe()
@@ -159,6 +185,12 @@ class Terminal:
             self._say(f"{self.streams.config.application_id} is {new.value}")
             if new is State.PENDING_SHUTDOWN and self.hint is not None:
                 self._say(self.hint)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        with self._lock:
+            self._wipe()
+            self._say(text)
 
     def _prints(self, prints: list[Prints]) -> None:
         with self._lock:

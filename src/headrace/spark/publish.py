@@ -139,8 +139,11 @@ class Committer:
         if prints:
             try:
                 self._on_print(sorted(prints, key=lambda printed: printed.task))
+            except OSError as error:
+                # A terminal or pipe that is gone is no reason to stop.
+                logger.warning("what tasks print cannot be shown any more: %s", error)
+                self._on_print = lambda prints: None
             except Exception:
-                # A terminal that is gone is no reason to stop.
                 logger.exception("what the tasks have printed cannot be shown")
 
     def shut_down(self, reason: str) -> None:

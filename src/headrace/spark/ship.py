@@ -63,7 +63,9 @@ class Shipment:
         """Text, so that it can be an option of a Spark source."""
         try:
             pickled: bytes = cloudpickle.dumps(self)  # type: ignore[no-untyped-call]
-            return base64.b85encode(pickled).decode()
+            ref = self.topology if isinstance(self.topology, ModuleRef) else None
+            module: bytes = cloudpickle.dumps(ref)  # type: ignore[no-untyped-call]
+            return f"{base64.b85encode(module).decode()} {base64.b85encode(pickled).decode()}"
         except Exception as error:
             raise StartError(
                 f"the topology cannot be sent to the workers: {error}; put it into a module of its own, "
@@ -72,8 +74,12 @@ class Shipment:
 
 
 def unpack(text: str) -> Shipment:
-    """The inverse of `Shipment.pack`."""
-    return cast(Shipment, cloudpickle.loads(base64.b85decode(text)))
+    """The inverse of `Shipment.pack`. The user's module is imported first: handlers in the settings are of it, too."""
+    module, shipment = (base64.b85decode(part) for part in text.split(" "))
+    ref = cast("ModuleRef | None", cloudpickle.loads(module))
+    if ref is not None:
+        _import(ref)
+    return cast(Shipment, cloudpickle.loads(shipment))
 
 
 def reference(topology: Topology) -> ModuleRef | None:
@@ -127,12 +133,15 @@ def resolve(topology: ModuleRef | Topology) -> Topology:
     """The topology, in a worker: imported by name, or as it came."""
     if isinstance(topology, Topology):
         return topology
-    os.environ[IN_WORKER] = "1"
-    if topology.root is not None and topology.root not in sys.path and Path(topology.root).is_dir():
-        sys.path.append(topology.root)
-    module = _imported_anew(topology) or importlib.import_module(topology.module)
-    found: Any = getattr(module, topology.attribute)
+    found: Any = getattr(_import(topology), topology.attribute)
     return cast(Topology, found)
+
+
+def _import(ref: ModuleRef) -> ModuleType:
+    os.environ[IN_WORKER] = "1"
+    if ref.root is not None and ref.root not in sys.path and Path(ref.root).is_dir():
+        sys.path.append(ref.root)
+    return _imported_anew(ref) or importlib.import_module(ref.module)
 
 
 _digests: dict[str, str] = {}
