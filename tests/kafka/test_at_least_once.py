@@ -18,6 +18,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.processes import PUBLISH, line, python
 from tests.spark.harness import Application, append, encoded, flat
 
+KILLS = 3
 TODAY = time.time_ns() // 1_000_000
 
 
@@ -30,13 +31,11 @@ def weaker(broker: Broker) -> TopicLog:
     return open_log(LogConfig(bootstrap_servers=broker.bootstrap_servers, transactions=False))
 
 
-def test_a_kill_may_double_but_never_loses(
-    log: TopicLog, broker: Broker, name: str, kafka_kills: int
-) -> None:
+def test_a_kill_may_double_but_never_loses(log: TopicLog, broker: Broker, name: str) -> None:
     make_topics(log, name)
     code = PUBLISH.replace("bootstrap_servers=servers", "bootstrap_servers=servers, transactions=False")
     assert code != PUBLISH
-    for _ in range(kafka_kills):
+    for _ in range(KILLS):
         process = python(code, broker.bootstrap_servers, name)
         line(process)
         line(process)
@@ -44,12 +43,12 @@ def test_a_kill_may_double_but_never_loses(
         process.kill()
         process.communicate()
     last = int(log.committed(name) or b"0")
-    assert last >= kafka_kills
+    assert last >= KILLS
     for topic in (f"{name}-out", f"{name}-store-changelog"):
         found = Counter(filter(None, committed(log, topic, 10 * last)))
         # All ten of every batch that counts, at least; of batches beyond it what was under way.
         assert all(found[b"%d" % number] >= 10 for number in range(1, last + 1))
-        assert sum(found.values()) <= 10 * (last + kafka_kills)
+        assert sum(found.values()) <= 10 * (last + KILLS)
 
 
 def test_outputs_are_seen_before_the_commit_and_positions_after_it(

@@ -17,6 +17,8 @@ from tests.kafka.broker import Broker
 from tests.kafka.processes import PUBLISH, line, python
 from tests.kafka.proxy import END_TXN, Proxy
 
+KILLS = 3
+
 
 @pytest.fixture
 def proxy(broker: Broker) -> Iterator[Proxy]:
@@ -58,10 +60,10 @@ def assert_published_once(log: TopicLog, name: str, batches: int) -> None:
         assert sorted(filter(None, committed(log, topic, 3 * batches))) == expected
 
 
-def test_kill_9_leaves_whole_commits_only(log: TopicLog, broker: Broker, name: str, kafka_kills: int) -> None:
+def test_kill_9_leaves_whole_commits_only(log: TopicLog, broker: Broker, name: str) -> None:
     make_topics(log, name)
     seen = 0
-    for _ in range(kafka_kills):
+    for _ in range(KILLS):
         process = python(PUBLISH, broker.bootstrap_servers, name)
         started = int(line(process).removeprefix("start "))
         assert started >= seen
