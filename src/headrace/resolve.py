@@ -83,6 +83,8 @@ def _with_serdes(node: AnyNode, config: StreamsConfig) -> AnyNode:
     if isinstance(node, ProcessorNode):
         return node
     key, value = node_serdes(node, config)
+    if isinstance(node, SourceNode) and not node.repartition and node.offset_reset is None:
+        node = replace(node, offset_reset=config.auto_offset_reset)
     return replace(node, key=key, value=value)
 
 

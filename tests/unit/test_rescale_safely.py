@@ -15,12 +15,16 @@ import pytest
 from headrace import Materialized, Processor, Record, StreamsBuilder, key_value_store
 from headrace.admin.rescale.memories import contributors, merged
 from headrace.admin.rescale.plan import plan_rescale
-from headrace.admin.stopped import stopped
+from headrace.admin.stopped import local_folders, stopped
 from headrace.errors import AlreadyRunningError, RescaleError, StartError
 from headrace.failpoints import IN_ADMIN
 from headrace.log import Outgoing
 from headrace.partitioning import partition_for
+from headrace.restore.recorded import recorded
+from headrace.restore.standby import Standby
 from headrace.spark.commit import CommitRecord, decode
+from headrace.spark.explain import explain
+from headrace.spark.explain.available import look
 from headrace.topology.topology import Topology
 from tests.spark.harness.inputs import parts
 from tests.spark.harness.records import append, encoded, flat
@@ -284,6 +288,27 @@ def test_other_partitioners_are_welcome_if_a_key_is_in_one_partition(make: Calla
     assert dict(app.store("counts").all()) == {f"k{n}": 10 for n in range(20)}
 
 
+def test_a_key_that_is_written_in_another_way_finds_its_task(make: Callable[..., Sparkless]) -> None:
+    """A producer of other people's puts spaces into its JSON; stores do not."""
+    builder = StreamsBuilder()
+    counted = builder.stream("in", key=dict, value=str).group_by_key().count(store="counts")
+    counted.to_stream().to("out", value=int)
+    app = make(builder.build())
+
+    def send(text: bytes) -> None:
+        keys = [text % (n % 20) for n in range(100)]
+        app.log.append([Outgoing("in", keys, [b"v"] * 100, list(range(100)))])
+
+    send(b'{"id": %d}')
+    app.run([])
+    to(app, 3)
+    send(b'{"id": %d}')
+    send(b'{"id":%d}')
+    app.start()
+    app.catch_up()
+    assert {key["id"]: count for key, count in app.store("counts").all()} == dict.fromkeys(range(20), 15)
+
+
 def test_a_key_in_two_partitions_is_refused(make: Callable[..., Sparkless]) -> None:
     app = make(counts())
     send(app, lambda n: n % 4 if n % 20 else n // 20 % 4)
@@ -320,6 +345,26 @@ def test_the_time_of_a_new_task_is_the_latest_of_those_whose_keys_it_gets() -> N
     assert merged(sent, [0, 1], hashed=True) == {"n/emitted": 10, "n/emitted-before": [10, 30]}
     with pytest.raises(RescaleError, match="have sent their final results up to different times"):
         merged(sent, [0, 1], hashed=False)
+
+
+def test_others_know_of_the_new_number_of_tasks(make: Callable[..., Sparkless]) -> None:
+    app = make().run(INPUT)
+    standby = Standby(recorded(topology, app.config, app.log), app.log)
+    standby.follow()
+    folder = standby.folder
+    to(app, 6)
+    assert folder.exists()  # it is in use
+    with pytest.raises(StartError, match="was rescaled, and has other tasks now"):
+        standby.follow()
+    standby.close()
+    assert local_folders(app.config) == (folder,)
+    assert "6 tasks" in str(explain(topology, app.config, *look(app.config)))
+    standby = Standby(recorded(topology, app.config, app.log), app.log)
+    assert standby.follow().behind == 0
+    standby.close()
+    app.run([])
+    to(app, 2)
+    assert not folder.exists()
 
 
 def test_looking_needs_no_hold(make: Callable[..., Sparkless]) -> None:

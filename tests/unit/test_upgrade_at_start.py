@@ -87,6 +87,27 @@ def test_a_safe_change_is_told_in_one_line_and_kept(
     assert not commit(log, shop(filtered=True, more=("refunds",)))
 
 
+def test_where_a_new_topic_begins_is_as_the_settings_say(
+    log: EmbeddedLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = StreamsConfig(application_id="app", auto_offset_reset="latest")
+    commit(log, shop(), config)
+    with caplog.at_level(logging.WARNING, "headrace"):
+        commit(log, shop(more=("refunds",)), config)
+    assert "topic `refunds` is new, and read from its end" in caplog.messages[0]
+
+
+def test_a_store_that_is_gone_leaves_its_changelog(
+    log: EmbeddedLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    commit(log, shop())
+    builder = StreamsBuilder()
+    builder.stream("orders", value=Order).to("all")
+    with caplog.at_level(logging.WARNING, "headrace"):
+        commit(log, builder.build())
+    assert "its rows stay behind in its changelog, `<application-id>-totals-changelog`" in caplog.messages[0]
+
+
 def test_many_safe_changes_are_still_one_line(log: EmbeddedLog, caplog: pytest.LogCaptureFixture) -> None:
     commit(log, shop())
     with caplog.at_level(logging.WARNING, "headrace"):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from headrace.admin.beginnings import Beginning
 from headrace.admin.internals import Internals, internals
-from headrace.admin.stopped import Stopped
+from headrace.admin.stopped import Stopped, local_folders
 from headrace.errors import ConfigError
 from headrace.failpoints import failpoint
 from headrace.log.base import Publication, TopicPartition
@@ -112,7 +112,7 @@ def plan_reset(
         positions,
         found.own,
         found.doubtful,
-        tuple(folder for folder in (config.state_path,) if folder.exists()),
+        local_folders(config),
         tuple(sorted(topic for topic in written if topic not in read)),
         again=app.commit is not None and app.commit.pending is not None,
         moves=beginning.is_chosen if app.commit is None else positions != app.commit.positions,

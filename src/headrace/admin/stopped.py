@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from headrace.config import StreamsConfig
 from headrace.errors import AlreadyRunningError, StartError
@@ -53,6 +55,19 @@ def stopped(topology: Topology, config: StreamsConfig, *, only_look: bool = Fals
                 publisher.close()
     finally:
         log.close()
+
+
+def local_folders(config: StreamsConfig) -> tuple[Path, ...]:
+    """What this host keeps of an application: its stores, and warm copies that no live standby has."""
+    found = [config.state_path] if config.state_path.exists() else []
+    for folder in sorted(config.standby_path.glob("[0-9]*")):
+        try:
+            with (folder / "lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue  # it will see for itself that they are worth nothing
+        found.append(folder)
+    return tuple(found)
 
 
 def _hold(log: TopicLog, application_id: str) -> Publisher:

@@ -96,6 +96,7 @@ class Standby:
         self._log = log
         self._replica = Replica.claim(self.config.standby_path)
         self._tasks = recorded.tasks()
+        self._task_count = recorded.base.task_count
         self._states: dict[str, LocalState] = {}
         self._records = 0
         self._commit = 0
@@ -115,6 +116,15 @@ class Standby:
         base = newest_commit(self._log, self.config.application_id)
         if self._seen is not None and base.shutdown is not None and self._seen.shutdown is None:
             self.shutdown = base.shutdown
+        if base.task_count != self._task_count:
+            raise StartError(
+                f"application `{self.config.application_id}` was rescaled, and has other tasks now: start the standby "
+                "again"
+            )
+        if base.pending is not None:
+            raise LogError(
+                f"`headrace {base.pending.kind}` of application `{self.config.application_id}` has not come to its end"
+            )
         refresh = time.monotonic() - self._refreshed >= _REFRESH_SECONDS
         if self._seen is None or base.number != self._seen.number or refresh:
             for task in self._tasks:

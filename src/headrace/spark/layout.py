@@ -58,8 +58,13 @@ class Layout:
     global_partitions: Mapping[str, int]
     apart: frozenset[str] = frozenset()
     """Topics that are written, each of whose partitions only one task writes."""
-    by_key: bool = False
-    """After a rescaling: a record goes to the task of its key, whatever partition of a topic it is read from."""
+    task_count: int | None = None
+    """After a rescaling: how many tasks there are; a record goes to that of its key, whatever partition it is from."""
+
+    @property
+    def by_key(self) -> bool:
+        """Whether tasks are cut loose from partitions."""
+        return self.task_count is not None
 
     @cached_property
     def stages(self) -> int:
@@ -263,7 +268,7 @@ def lay_out(
         global_topics,
         {topic: available[topic] for topic in global_topics.values()},
         _apart(placements, available),
-        task_count is not None,
+        task_count,
     )
 
 

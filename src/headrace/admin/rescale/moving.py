@@ -19,7 +19,7 @@ import numpy as np
 from headrace.admin.rescale.placing import Moved
 from headrace.admin.rescale.plan import RescalePlan
 from headrace.admin.rescale.survey import OldRows
-from headrace.admin.stopped import Stopped
+from headrace.admin.stopped import Stopped, local_folders
 from headrace.failpoints import failpoint
 from headrace.log.base import Outgoing, Publication, TopicPartition
 from headrace.partitioning import partitions_for
@@ -93,7 +93,8 @@ def finish(app: Stopped, commit: CommitRecord, progress: Progress = lambda doing
     failpoint("rescale.done")
     _delete(app, [topic + BESIDE for topic in pending.topics])
     # They are of another incarnation now: nobody would use them again.
-    shutil.rmtree(app.config.state_path, ignore_errors=True)
+    for folder in local_folders(app.config):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(slots=True)
