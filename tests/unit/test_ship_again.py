@@ -16,6 +16,7 @@ APP = """
 from headrace import Response, StreamsBuilder
 
 NUMBER = {number}
+print("number", NUMBER)
 
 
 def handle(context, error):
@@ -62,9 +63,13 @@ def numbers(text: str) -> tuple[int, int]:
     return sys.modules["shipped_app"].NUMBER, handler(None, None)[0]  # type: ignore[arg-type, index]
 
 
-def test_a_changed_file_another_one_of_that_name_and_the_first_one_again(tmp_path: Path) -> None:
+def test_a_changed_file_and_another_one_of_that_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = shipped(tmp_path / "a", 1)
+    assert capsys.readouterr().out == "number 1\n"
     assert numbers(first) == (1, 1)
+    assert capsys.readouterr().out == "", "the driver has printed it"
     known = sys.modules["shipped_app"]
     assert numbers(first) == (1, 1)
     assert sys.modules["shipped_app"] is known, "what has not changed is imported once"

@@ -9,9 +9,11 @@ holds is pickled.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import importlib
 import importlib.util
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -141,7 +143,9 @@ def _import(ref: ModuleRef) -> ModuleType:
     os.environ[IN_WORKER] = "1"
     if ref.root is not None and ref.root not in sys.path and Path(ref.root).is_dir():
         sys.path.append(ref.root)
-    return _imported_anew(ref) or importlib.import_module(ref.module)
+    # What the file prints when it is imported was seen when the driver did so.
+    with contextlib.redirect_stdout(io.StringIO()):
+        return _imported_anew(ref) or importlib.import_module(ref.module)
 
 
 _digests: dict[str, str] = {}
