@@ -22,7 +22,7 @@ from headrace.cli.terminal import Terminal
 from headrace.log import LogConfig, TopicLog, open_log
 from tests.spark.harness import Rec, append, encoded, flat, read_topic
 from tests.spark.harness.no_java import path_without_java
-from tests.spark.harness.processes import PATHS, Driver, children, java
+from tests.spark.harness.processes import PATHS, Driver, children
 
 APP = """
 import time
@@ -48,7 +48,8 @@ class Total:
 def add(key: str, order: Order, total: Total) -> Total:
     if order.amount == 13:
         raise ValueError("thirteen")
-    while order.amount == 99 and not Path("go-on").exists():
+    while order.amount == 99:
+        Path(__file__).with_name("hangs").touch()
         time.sleep(0.01)
     return Total(total.orders + 1, total.amount + order.amount)
 
@@ -112,7 +113,7 @@ def test_it_runs_a_file_with_models_and_stops_between_commits(app: Path, log: To
         "pending shutdown",
         "not running",
     ]
-    assert re.fullmatch(r"headrace: orders-app: 3 records in, 3 out, \d commits", rest[-1])
+    assert re.fullmatch(r"headrace: orders-app: 3 records in, 3 out, \d commits?", rest[-1])
     values = sorted(record.value for record in flat(read_topic(log, "totals")))
     assert values == [b'{"orders":1,"amount":5}', b'{"orders":1,"amount":7}', b'{"orders":2,"amount":6}']
 
@@ -121,9 +122,7 @@ def test_a_second_signal_does_not_wait(app: Path, log: TopicLog) -> None:
     """A function that hangs keeps the batch from its end; nothing of it counts."""
     append(log, {"orders": [order("ann", 99, 1)]})
     with Driver(app) as driver:
-        until(lambda: java(driver.pid) and "is rebalancing" in driver.text, driver)
-        until(driver.workers, driver)
-        time.sleep(2)
+        until(app.with_name("hangs").exists, driver)
         driver.process.send_signal(signal.SIGTERM)
         until(lambda: "it stops after the running batch" in driver.text, driver)
         time.sleep(0.5)
