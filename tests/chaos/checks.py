@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.app import Streams
+from headrace.app.reading import StoreReaders
 from headrace.log import TopicLog, TopicPartition
 from headrace.serdes import serde_for
 from tests.chaos.counting_app import Totals, topology
@@ -43,8 +44,8 @@ def check_output(read: Callable[[str], dict[int, list[Rec]]], inputs: Sequence[P
         assert found[-1] == decode(everything[key][-1].value or b"")
 
 
-def check_stores(streams: Streams, inputs: Sequence[Part]) -> None:
-    """The stores of a running application hold what they hold in the test driver."""
+def check_stores(streams: Streams | StoreReaders, inputs: Sequence[Part]) -> None:
+    """The stores of an application hold what they hold in the test driver."""
     partitions = _by_partition(inputs)
     for store in ("counts", "sessions"):
         expected = [row for partition in partitions for row in partition.stores[store]]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from headrace.failpoints import HOLD
 from headrace.spark.java import find_java
 from headrace.spark.shims import java_home
 from tests.cluster.processes import descendants, executors, workers
@@ -48,6 +49,12 @@ class StandaloneCluster:
     def failpoints(self) -> Path:
         """A folder: a file in it stops the next worker that passes the point of its name."""
         return self.folder / "failpoints"
+
+    def hold(self, point: str) -> None:
+        """Have the next worker that passes this point wait there."""
+        fresh = self.failpoints / f".{point}"
+        fresh.write_text(HOLD)
+        fresh.rename(self.failpoints / point)
 
     def wait_until_held(self, point: str) -> Path:
         """Until a worker waits at a point; it goes on when the file is taken away."""

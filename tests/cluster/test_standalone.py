@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 from pyspark.find_spark_home import _find_spark_home
 
-from headrace.failpoints import HOLD
 from headrace.log import LogConfig, TopicLog, open_log
 from headrace.log.commits import read_commit
 from headrace.spark.commit import CommitRecord, decode
@@ -116,7 +115,7 @@ def test_the_same_application_on_a_cluster(
         homes = hosts_of_stores()
         assert set(homes.values()) == set(HOSTS)
         # An executor is lost between its commit on disk and the end of the batch.
-        (cluster.failpoints / "local_commit.after").write_text(HOLD)
+        cluster.hold("local_commit.after")
         feed()
         held = cluster.wait_until_held("local_commit.after")
         kill(cluster.executors(HOSTS[0])[0])

@@ -10,9 +10,14 @@ import pytest
 
 from headrace import StreamsBuilder, StreamsConfig
 from headrace.app import Streams
+from headrace.app.metrics import Metrics
 from headrace.errors import StartError
+from headrace.spark.bundle import headrace_zip
+from headrace.spark.commit import CommitRecord, Report
 from headrace.spark.failure import pack_failure, unpack_failure
 from headrace.spark.hosts import on_these_hosts
+from headrace.spark.publish import Batch
+from headrace.spark.session import settings_for
 
 
 @pytest.mark.parametrize("master", ["spark://head:7077", "yarn", "k8s://https://head:6443"])
@@ -72,3 +77,24 @@ def test_an_error_of_a_worker_names_its_executor(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(failure, "place", lambda: hosts.Place("node-3", "7"))
     error = unpack_failure(pack_failure(ValueError("no")))
     assert error.__notes__[0].startswith("in a worker (executor 7 on node-3):\n")
+
+
+def test_a_task_that_runs_on_another_host_than_before_has_moved() -> None:
+    metrics = Metrics("app", lambda: "RUNNING")
+    for host in ("a", "a", "b", "b", "a"):
+        metrics.add(batch(Report("0_0", host=host), Report("0_1", host="a"), Report("reader-0")))
+    assert metrics.moves == 2
+
+
+def batch(*reports: Report) -> Batch:
+    commit = CommitRecord("x", 1, 0, {})
+    return Batch(commit, {}, 0, 0, 0, list(reports), {"run": 0.0, "publish": 0.0})
+
+
+def test_on_a_cluster_executors_find_our_code_and_that_of_the_user() -> None:
+    path = "spark.executorEnv.PYTHONPATH"
+    assert settings_for("spark://head:7077", {})[path] == headrace_zip().name
+    theirs = settings_for("spark://head:7077", {path: "lib.zip", "spark.locality.wait": "1s"})
+    assert theirs[path] == f"{headrace_zip().name}:lib.zip"
+    assert theirs["spark.locality.wait"] == "1s"
+    assert path not in settings_for("local[2]", {})

@@ -202,7 +202,7 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         return _submitted_session(master, name, more)
     master = master or _here()
     options = {"spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}"}
-    settings = {**options, **_settings(master, more)}
+    settings = {**options, **settings_for(master, more)}
     os.environ["JAVA_HOME"] = java_home(find_java())
     if is_one_host(master):
         os.environ.setdefault("PYSPARK_PYTHON", python())
@@ -234,7 +234,7 @@ def _submitted_session(master: str | None, name: str, more: Mapping[str, str]) -
     if not told.contains("spark.app.name"):
         told.setAppName(name)
     path = {PATH: told.get(PATH) or ""} if told.contains(PATH) else {}
-    for key, value in _settings(told.get("spark.master") or "", {**path, **more}).items():
+    for key, value in settings_for(told.get("spark.master") or "", {**path, **more}).items():
         if key in NEEDED or key in more or not told.contains(key):
             told.set(key, value)
     return _create(SparkSession.builder.config(conf=told))
@@ -249,7 +249,7 @@ def _create(builder: SparkSession.Builder) -> SparkSession:
     return spark
 
 
-def _settings(master: str, more: Mapping[str, str]) -> dict[str, str]:
+def settings_for(master: str, more: Mapping[str, str]) -> dict[str, str]:
     """What an application needs or likes, under what the user says."""
     settings = {**SETTINGS, "spark.executor.extraJavaOptions": JVM_OPTIONS}
     if is_one_host(master):
