@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -226,6 +227,15 @@ def delete_some(state: Path) -> Iterator[None]:
 
 
 @contextmanager
+def boot_again(state: Path) -> Iterator[None]:
+    """The machine went down while the stores were open: what is in their files is anybody's guess."""
+    yield
+    for file in state.rglob("seal"):
+        seal = json.loads(file.read_bytes().rstrip(b"\0 "))
+        file.write_bytes(json.dumps({**seal, "boot": "before", "clean": False}).encode().ljust(256))
+
+
+@contextmanager
 def bring_back_an_old_copy(state: Path) -> Iterator[None]:
     """As a host does that comes back after another one did its work."""
     copy = state.with_name("copy")
@@ -241,6 +251,7 @@ def bring_back_an_old_copy(state: Path) -> Iterator[None]:
         (delete, {"rebuilt"}),
         (truncate, {"rebuilt"}),
         (garble, {"rebuilt"}),
+        (boot_again, {"rebuilt"}),
         (delete_some, {"same", "rebuilt"}),
         (bring_back_an_old_copy, {"caught_up"}),
     ],

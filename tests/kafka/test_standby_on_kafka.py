@@ -1,0 +1,73 @@
+"""Standbys and restore drills on a broker; the application runs its batches in this process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace.cli.main import main
+from headrace.log.base import TopicLog
+from headrace.restore.recorded import recorded
+from headrace.restore.standby import Standby
+from tests.chaos import counting_app
+from tests.kafka.broker import Broker
+from tests.unit.without_spark import OfflineApplication
+
+BIG = ("0_0", "0_1")
+"""The tasks whose keys are many."""
+
+
+def words(begin: int, count: int) -> list[tuple[bytes, bytes, int]]:
+    return [(b"k%d" % number, b"a%d" % number, 1_000 + number) for number in range(begin, begin + count)]
+
+
+@pytest.fixture
+def app(broker: Broker, log: TopicLog, name: str, tmp_path: Path) -> Iterator[OfflineApplication]:
+    before = set(log.topics())
+    made = OfflineApplication(
+        counting_app.topology,
+        tmp_path,
+        application_id=name,
+        bootstrap_servers=broker.bootstrap_servers,
+        create_topics=True,
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+        for topic in set(log.topics()) - before:
+            log.delete_topic(topic)
+
+
+def test_a_copy_follows_changelogs_on_a_broker_and_is_taken_over(
+    app: OfflineApplication, broker: Broker, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app.feed("in", words(0, 3_000))
+    standby = Standby(recorded(app.topology, app.config, app.log), app.log)
+    assert standby.follow().commit == 1
+    app.feed("in", words(3_000, 200))
+    assert standby.follow().records < 2 * 3_200 + 1_000
+    standby.close()
+    app.feed("in", words(3_200, 50))
+    where = ["--application-id", name, "--bootstrap-servers", broker.bootstrap_servers]
+    file = str(Path(counting_app.__file__))
+    command = ["drill", "restore", file, *where, "--data-dir", str(tmp_path), "--format", "json", "--quiet"]
+    assert main(command) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stores"]["counts"]["keys"] == 3_250
+    assert (told["differing"], told["uncompared"]) == (0, {})
+    before = app.content("counts")
+    app.stop()
+    shutil.rmtree(app.config.state_path)
+    app.start()
+    batch = app.feed("in", words(0, 1))
+    found = {report.task: report for report in batch.reports if report.task in BIG}
+    assert {report.recovery for report in found.values()} == {"taken_over"}
+    assert 0 < sum(report.restored for report in found.values()) < 500
+    after = app.content("counts")
+    assert after.keys() == before.keys()
+    assert {key for key in after if after[key] != before[key]} == {b"k0"}
