@@ -104,6 +104,22 @@ def crowded(path: Path, limit: int) -> None:
     print(state.prepare(accepted(1), Changelogs().read).kind, {value for _, value in store.all()}, flush=True)
 
 
+def crowded_restore(path: Path, limit: int) -> None:
+    """A restore with no room on the disk, and again when there is some."""
+    logs = Changelogs(chunk=5_000)
+    logs.publish({"s": [(f"key-{key}".encode(), b"x" * 300, 0) for key in range(30_000)]})
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, unlimited[1]))
+    state = LocalState(path, [SPEC])
+    try:
+        state.prepare(logs.accepted(Stamp("i", 1, "a")), logs.read)
+    except DiskFullError as error:
+        print(error, flush=True)
+    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    recovery = state.prepare(logs.accepted(Stamp("i", 1, "a")), logs.read)
+    print(recovery.kind, recovery.records, state.backend("s").count(), flush=True)
+
+
 def run(what: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run one of these in a process of its own."""
     return subprocess.run(
@@ -126,6 +142,7 @@ def environment() -> dict[str, str]:
 
 if __name__ == "__main__":
     name, path, *rest = sys.argv[1:]
-    {"make": make, "check": check, "endless": endless, "look": look, "crowded": crowded}[name](
+    known = (make, check, endless, look, crowded, crowded_restore)
+    {what.__name__: what for what in known}[name](
         Path(path), *(int(part) if part.isdigit() else part for part in rest)
     )

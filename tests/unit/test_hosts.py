@@ -39,7 +39,9 @@ def test_paths_are_whole_before_they_are_sent_to_workers_with_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    config = on_these_hosts(StreamsConfig(application_id="app", state_dir="state"), "local-cluster[2,1,1024]")
+    given = StreamsConfig(application_id="app", state_dir="state", standby_dir="copies")
+    config = on_these_hosts(given, "local-cluster[2,1,1024]")
+    assert config.standby_path == tmp_path / "copies" / "app"
     assert config.log_path == tmp_path / ".headrace" / "log"
     assert config.state_path == tmp_path / "state" / "app"
 
@@ -47,6 +49,11 @@ def test_paths_are_whole_before_they_are_sent_to_workers_with_another_folder(
 def test_on_a_cluster_a_state_folder_must_be_the_same_path_for_all() -> None:
     kafka = StreamsConfig(application_id="app", bootstrap_servers="broker:9092")
     assert on_these_hosts(kafka, "yarn").state_path.is_absolute()
+    copies = StreamsConfig(application_id="app", bootstrap_servers="broker:9092", standby_dir="copies")
+    with pytest.raises(
+        StartError, match=r"`standby_dir` is 'copies', and on a cluster .* HEADRACE_STANDBY_DIR"
+    ):
+        on_these_hosts(copies, "yarn")
     relative = StreamsConfig(application_id="app", bootstrap_servers="broker:9092", state_dir="state")
     with pytest.raises(
         StartError, match=r"`state_dir` is 'state', and on a cluster \(`yarn`\) .* HEADRACE_STATE_DIR"

@@ -230,6 +230,21 @@ def test_another_version_of_the_topology(app: OfflineApplication) -> None:
     assert len(copies) > 700
 
 
+def test_a_host_says_itself_where_its_copies_are(
+    app: OfflineApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a cluster each host has copies of its own; a task looks on the one it is on."""
+    assert app.config.standby_path == tmp_path / "state-standby" / "app"
+    monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-a"))
+    followed(app)
+    monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-b"))
+    lose_the_disk(app)
+    assert recoveries(app.feed("words", words(2))) == {"rebuilt"}
+    monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-a"))
+    lose_the_disk(app)
+    assert recoveries(app.feed("words", words(3))) == {"taken_over"}
+
+
 def command(tmp_path: Path, *more: str) -> list[str]:
     where = ["--application-id", "app", "--data-dir", str(tmp_path)]
     return ["standby", APP, *where, *more]

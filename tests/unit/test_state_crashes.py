@@ -137,6 +137,15 @@ def test_a_full_disk_is_told_and_leaves_the_last_commit(tmp_path: Path) -> None:
     assert found(tmp_path, 1) == "same whole"
 
 
+def test_a_disk_that_is_full_during_a_restore_is_told_and_it_goes_on_later(tmp_path: Path) -> None:
+    done = processes.run("crowded_restore", tmp_path, 2_000_000)
+    assert done.returncode == 0, done.stderr
+    told, after = done.stdout.strip().rsplit("\n", 1)
+    assert f"the disk under `{tmp_path}` is full" in told
+    assert "this commit needs about 18," in told  # twice 30,000 keys of 9 bytes and values of 300
+    assert after == "rebuilt 30000 30000"
+
+
 @pytest.mark.parametrize("attempt", range(6))
 def test_kill_in_the_middle_of_commits_leaves_one_or_the_other(tmp_path: Path, attempt: int) -> None:
     with processes.start("endless", tmp_path) as process:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.config import StreamsConfig
+from headrace.config import STANDBY_DIR, STATE_DIR, StreamsConfig
 from headrace.errors import StartError
 
 
@@ -41,18 +41,27 @@ def on_these_hosts(config: StreamsConfig, master: str) -> StreamsConfig:
     Raises StartError for what cannot work there.
     """
     if is_one_host(master):
-        state = None if config.state_dir is None else str(Path(config.state_dir).resolve())
-        return replace(config, data_dir=str(Path(config.data_dir).resolve()), state_dir=state)
+        state, standby = (
+            None if given is None else str(Path(given).resolve())
+            for given in (config.state_dir, config.standby_dir)
+        )
+        data = str(Path(config.data_dir).resolve())
+        return replace(config, data_dir=data, state_dir=state, standby_dir=standby)
     check_log(config, master)
+    _check_folder("standby_dir", config.standby_dir, STANDBY_DIR, master)
     if config.state_dir is None:
         return replace(config, state_dir=str(Path(tempfile.gettempdir(), "headrace-state")))
-    if not Path(config.state_dir).is_absolute():
-        raise StartError(
-            f"`state_dir` is {config.state_dir!r}, and on a cluster (`{master}`) every worker has a working "
-            "directory of its own: give an absolute path that is on a local disk of each host, "
-            "or set HEADRACE_STATE_DIR there"
-        )
+    _check_folder("state_dir", config.state_dir, STATE_DIR, master)
     return config
+
+
+def _check_folder(setting: str, value: str | None, variable: str, master: str) -> None:
+    if value is not None and not Path(value).is_absolute():
+        raise StartError(
+            f"`{setting}` is {value!r}, and on a cluster (`{master}`) every worker has a working "
+            "directory of its own: give an absolute path that is on a local disk of each host, "
+            f"or set {variable} there"
+        )
 
 
 def check_log(config: StreamsConfig, master: str) -> None:
