@@ -58,6 +58,20 @@ def final_windows() -> Topology:
     return builder.build()
 
 
+def windows_of_windows() -> Topology:
+    """Final results under keys that have windows themselves, with and without a shuffle between."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by_key()
+    short = grouped.windowed_by(TimeWindows(ms(50), grace=ms(30))).count(store="short").to_stream()
+    final = EmitStrategy.ON_WINDOW_CLOSE
+    long = TimeWindows(ms(200), grace=ms(30))
+    direct = short.group_by_key().windowed_by(long).emit_strategy(final)
+    direct.count(store="direct").to_stream(lambda window, count: str(window)).to("direct", value=int)
+    moved = short.repartition(name="moved").group_by_key().windowed_by(long).emit_strategy(final)
+    moved.count(store="moved").to_stream(lambda window, count: str(window)).to("moved", value=int)
+    return builder.build()
+
+
 def suppressed() -> Topology:
     """Held back until windows close, and for a time."""
     builder = StreamsBuilder()
@@ -113,6 +127,7 @@ CASES: dict[str, tuple[Build, How, bool]] = {
     "duplicates": (beyond_topologies.duplicates, "in order", False),
     "duplicates by id": (beyond_topologies.duplicates_by_id, "in order", False),
     "final windows": (final_windows, "all", True),
+    "windows of windows": (windows_of_windows, "all", True),
     "suppressed windows": (suppressed, "all", True),
     "inner joins of streams": (stream_topologies.rekeyed_stream_joins, "in order", True),
     "outer joins of streams": (outer_joins, "all", True),

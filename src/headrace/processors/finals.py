@@ -127,7 +127,7 @@ class FinalWindows:
                 yield (window.start, raw_key), window.key
 
     def _unsent(self, before: Sequence[int], raw_key: bytes) -> int:
-        sent = _sent_by(before, raw_key)
+        sent = _sent_by(before, self._store.placing_bytes(raw_key))
         return 0 if sent == -1 else self._lower(sent)
 
 
@@ -173,10 +173,10 @@ class FinalSessions:
     def _stored(self) -> Iterator[tuple[Place, Any]]:
         before = self._before.value
         for key, raw_key, start, end in self._store.kept(max(0, self._emitted.value)):
-            if before is None or end >= _sent_by(before, raw_key):
+            if before is None or end >= _sent_by(before, self._store.placing_bytes(raw_key)):
                 yield (end, start, raw_key), key
 
 
-def _sent_by(before: Sequence[int], raw_key: bytes) -> int:
+def _sent_by(before: Sequence[int], placing: bytes) -> int:
     """After a rescaling: up to which closing time the task had sent the windows of a key that it was in before."""
-    return before[partition_for(raw_key, len(before))]
+    return before[partition_for(placing, len(before))]

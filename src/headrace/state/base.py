@@ -11,6 +11,7 @@ from headrace.origin import caller
 from headrace.record import Headers
 from headrace.serdes import explain_write
 from headrace.serdes.base import Serde
+from headrace.serdes.windowed import WindowedSerde
 from headrace.topology.stores import StoreKind
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ def nothing() -> Iterator[Any]:
     yield from ()
 
 
+def _all_of_it(raw_key: bytes) -> bytes:
+    return raw_key
+
+
 class StateStore(Generic[K]):
     """A name, a life that ends with `close`, and keys that become bytes."""
 
@@ -80,6 +85,10 @@ class StateStore(Generic[K]):
         self._key_from = key.deserialize
         self.encode_key: Callable[[K], bytes] = key.serialize
         """Makes the raw key that the `*_raw` methods take; for those who use a key more than once."""
+        self.placing_bytes: Callable[[bytes], bytes] = _all_of_it
+        """Of a raw key, those bytes that decide its task."""
+        if isinstance(key, WindowedSerde):
+            self.placing_bytes = key.key_bytes
 
     def close(self) -> None:
         """End the store's life; every later use raises StoreError. What holds the bytes stays open."""
