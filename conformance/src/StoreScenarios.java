@@ -105,6 +105,19 @@ final class StoreScenarios extends Scenarios {
             b.addGlobalStore(kvStore("store", STR).withLoggingDisabled(), "table", CS(), keep());
             b.stream("in", CS()).process(ask()).to("out");
         });
+
+        Oracle.Scenario h = sc("global_store_in_topology",
+            "The same, made by hand in a topology with names of its own.",
+            processors + """
+            topology.add_global_store(key_value_store "store" without logging, source="names", topic="table", processor="keep", Keep)
+            topology.add_source("words", "in").add_processor("ask", Ask, "words").add_sink("out", "out", "ask")
+            """).steps(30);
+        h.in("table", "string").keys("A", "B", "C").nullVal(0.2).uniq("t");
+        h.in("in", "string").keys("A", "B", "C", "D");
+        h.out("out", "string", "string").store("store", "kv");
+        h.papi(t -> t.addGlobalStore(kvStore("store", STR).withLoggingDisabled(), "names", new StringDeserializer(), new StringDeserializer(), "table", "keep", keep())
+            .addSource("words", new StringDeserializer(), new StringDeserializer(), "in").addProcessor("ask", ask(), "words")
+            .addSink("out", "out", new StringSerializer(), new StringSerializer(), "ask"));
     }
 
     static void punctuators() {

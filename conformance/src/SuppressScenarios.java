@@ -1,3 +1,4 @@
+import java.util.Map;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.*;
 import org.apache.kafka.streams.kstream.Suppressed.BufferConfig;
@@ -85,6 +86,23 @@ class SuppressScenarios extends Scenarios {
             .suppress(Suppressed.<Windowed>untilTimeLimit(ms(0), BufferConfig.unbounded()).withName("first"))
             .suppress(Suppressed.<Windowed>untilTimeLimit(ms(80), BufferConfig.maxRecords(4).withMaxBytes(500)).withName("second"))
             .toStream().to("out", PSE(LNG)));
+
+        s = sc("suppress_buffer_settings",
+            "What a buffer's settings are changed to is what counts: a limit of records that is another one, bounds that are taken away again, settings for the changelog.",
+            """
+            t = builder.table("in", STR, LONG)
+            t.suppress(Suppressed.until_time_limit(60, BufferConfig.max_records(2).with_max_records(4)).with_name("four")).to_stream().to("four-out")
+            t.suppress(Suppressed.until_time_limit(40, BufferConfig.max_records(2).with_no_bound().with_logging_enabled({"segment.ms": "60000"})).with_name("unbound")).to_stream().to("unbound-out")
+            """).headers();
+        s.in("in", "long").nullVal(0.15).keys("A", "B", "C", "D", "E", "F");
+        s.out("four-out", "string", "long").out("unbound-out", "string", "long");
+        s.dsl(b -> {
+            KTable<String, Long> t = b.table("in", CL());
+            t.suppress(Suppressed.<String>untilTimeLimit(ms(60), BufferConfig.maxRecords(2).withMaxRecords(4)).withName("four"))
+                .toStream().to("four-out", PL());
+            t.suppress(Suppressed.<String>untilTimeLimit(ms(40), BufferConfig.maxRecords(2).withNoBound().withLoggingEnabled(Map.of("segment.ms", "60000"))).withName("unbound"))
+                .toStream().to("unbound-out", PL());
+        });
 
         s = sc("suppress_full_continue",
             "A strict buffer of 3 records that gets full, under a processing handler that goes on: the record stays in the buffer, and a dead letter is written.",

@@ -70,16 +70,12 @@ NOT_FOR_USERS = {
 """Methods that tell about a topology, or that only the DSL calls."""
 ELSEWHERE = {
     "BufferConfig.with_logging_disabled": "tests/unit/test_suppress.py",
-    "BufferConfig.with_logging_enabled": "tests/unit/test_suppress.py",
-    "BufferConfig.with_max_records": "tests/unit/test_suppress.py",
-    "BufferConfig.with_no_bound": "tests/unit/test_suppress.py",
     "EmitStrategy.on_window_close": "tests/spark/beyond_topologies.py",
     "EmitStrategy.on_window_update": "src/headrace/windows.py",
     "KStream.branch": "tests/spark/topologies.py",
     "KStream.deduplicate": "tests/spark/beyond_topologies.py",
     "KStream.map_values_async": "tests/spark/beyond_topologies.py",
     "KStream.print": "tests/spark/stream_topologies.py",
-    "Topology.add_global_store": "tests/spark/store_topologies.py",
     "Deduplicate": "tests/spark/beyond_topologies.py",
     "MapValuesAsync": "tests/spark/beyond_topologies.py",
     "custom": "tests/spark/test_custom_stores_on_spark.py",

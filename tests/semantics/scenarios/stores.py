@@ -71,6 +71,15 @@ def global_store_by_hand(builder: StreamsBuilder) -> None:
     builder.stream("in", value=str).process(Ask, value=str).to("out")
 
 
+def global_store_in_topology(builder: StreamsBuilder) -> Topology:
+    store = key_value_store("store", key=str, value=str, logging=False)
+    topology = Topology().add_global_store(
+        store, "table", source="names", processor="keep", supplier=Keep, value=str
+    )
+    topology.add_source("words", "in", value=str).add_processor("ask", Ask, "words")
+    return topology.add_sink("out", "out", "ask", value=str)
+
+
 class Ticking(Processor[Any, Any, str, str]):
     def init(self, context: ProcessorContext[str, str]) -> None:
         super().init(context)
@@ -96,5 +105,6 @@ SCENARIOS = {
     "limited_store": limited_store,
     "read_only_store": read_only_store,
     "global_store_by_hand": global_store_by_hand,
+    "global_store_in_topology": global_store_in_topology,
     "many_punctuators": many_punctuators,
 }

@@ -86,6 +86,14 @@ def suppress_time_limit_chain(builder: StreamsBuilder) -> None:
     first.suppress(Suppressed.until_time_limit(ms(80), few), name="second").to_stream().to("out")
 
 
+def suppress_buffer_settings(builder: StreamsBuilder) -> None:
+    table = builder.table("in", value=int)
+    four = BufferConfig.max_records(2).with_max_records(4)
+    table.suppress(Suppressed.until_time_limit(ms(60), four), name="four").to_stream().to("four-out")
+    unbound = BufferConfig.max_records(2).with_no_bound().with_logging_enabled({"segment.ms": "60000"})
+    table.suppress(Suppressed.until_time_limit(ms(40), unbound), name="unbound").to_stream().to("unbound-out")
+
+
 def suppress_full_continue(builder: StreamsBuilder) -> None:
     three = BufferConfig.max_records(3).shut_down_when_full()
     table = builder.table("in", value=int).suppress(Suppressed.until_time_limit(ms(60), three))
@@ -154,6 +162,7 @@ SCENARIOS = {
         suppress_window_close_group_by,
         suppress_time_limit_max_bytes,
         suppress_time_limit_chain,
+        suppress_buffer_settings,
         suppress_full_continue,
         suppress_group_by,
         suppress_joins,
