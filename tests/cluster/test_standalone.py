@@ -39,6 +39,16 @@ from tests.spark.harness import Part, append, reference
 
 BATCHES = 15
 
+ON_A_HOST = """
+import os
+
+import counting
+import headrace
+
+if "HEADRACE_STATE_DIR" in os.environ:  # on a host of the cluster, all comes from what was sent
+    for file in (__file__, counting.__file__, headrace.__file__):
+        assert ".zip" in file, file
+"""
 SCRIPT = """
 import json
 import sys
@@ -80,8 +90,8 @@ def app(tmp_path: Path) -> Path:
     folder = tmp_path / "app"
     folder.mkdir()
     shutil.copy(counting_app.__file__, folder / "counting.py")
-    (folder / "app.py").write_text("from counting import topology\n")
-    (folder / "script.py").write_text(SCRIPT)
+    (folder / "app.py").write_text(f"{ON_A_HOST}from counting import topology\n")
+    (folder / "script.py").write_text(ON_A_HOST + SCRIPT)
     return folder
 
 

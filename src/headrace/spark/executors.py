@@ -33,7 +33,8 @@ def send_code(spark: SparkSession, ref: ModuleRef | None) -> ModuleRef | None:
     user = user_zip()
     if user is not None:
         context.addPyFile(str(user))
-    return None if ref is None else replace(ref, root=None)
+    # Whatever a host has under the same path is not what is meant: only what was sent is.
+    return None if ref is None else replace(ref, file=None, root=None)
 
 
 def parallelism(spark: SparkSession) -> int:
