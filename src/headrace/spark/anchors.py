@@ -8,16 +8,20 @@ asked for anew in every batch, so it can be changed while the query runs.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.spark.commit import Report, TaskCommit
 from headrace.spark.executors import executors_by_host
 from headrace.spark.rows import salts
+
+logger = logging.getLogger("headrace")
 
 LOOK_EVERY = 10.0
 """Seconds after which it is looked anew which hosts there are; sooner when a task did not run at home."""
@@ -112,6 +116,23 @@ class Anchors:
         for item in items:
             made.add(item)
         return self._jvm.PythonUtils.toSeq(made)
+
+
+def anchors_for(spark: SparkSession, slots: int, tasks: Mapping[str, TaskCommit]) -> Anchors | None:
+    """Homes for the slots of an application on several hosts. None where this Spark is not the one that is known:
+    the table is made of parts that no version has to keep, and everything works without it, with more catching up.
+    """
+    try:
+        return Anchors(spark, slots, tasks)
+    except (
+        Py4JError,
+        TypeError,
+        AttributeError,
+    ) as error:  # another signature, no such class, no such method
+        logger.warning(
+            "tasks cannot be tied to the hosts of their stores on this Spark, and may move: %s", error
+        )
+        return None
 
 
 def last_hosts(slots: int, tasks: Mapping[str, TaskCommit]) -> list[str | None]:

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import SparkFailedError
 from headrace.failpoints import failpoint
-from headrace.spark.anchors import Anchors
+from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
 from headrace.spark.failure import unpack_failure
 from headrace.spark.hosts import is_one_host
@@ -74,7 +74,7 @@ class SparkQuery:
         self._runs = [stage(self._application, number) for number in range(1, stages + 1)]
         self._anchors: Anchors | None = None
         if not is_one_host(spark.sparkContext.master or ""):
-            self._anchors = Anchors(spark, shipment.slots, committer.base.tasks)
+            self._anchors = anchors_for(spark, shipment.slots, committer.base.tasks)
             committer.several_hosts = True
         self._name = f"{shipment.config.application_id}-{shipment.run[:8]}"
 
