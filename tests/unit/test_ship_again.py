@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from headrace import StreamsConfig
 from headrace.cli.load import load_module
-from headrace.spark.ship import IN_WORKER, Shipment, reference, resolve, unpack
+from headrace.spark.ship import IN_WORKER, ModuleRef, Shipment, reference, resolve, unpack
 
 APP = """
 from headrace import Response, StreamsBuilder
@@ -25,6 +26,14 @@ def handle(context, error):
 
 builder = StreamsBuilder()
 builder.stream("in", value=int).filter(lambda key, value: value == NUMBER).to("out")
+topology = builder.build()
+"""
+
+SENT = """
+from headrace import StreamsBuilder
+
+builder = StreamsBuilder()
+builder.stream("in", value=int).to("out")
 topology = builder.build()
 """
 
@@ -81,3 +90,21 @@ def test_a_changed_file_and_another_one_of_that_name(
     other = shipped(tmp_path / "b", 333)
     sys.modules["shipped_app"] = worker
     assert numbers(other) == (333, 333)
+
+
+def test_what_was_sent_to_another_machine_is_replaced_by_what_is_sent_next(tmp_path: Path) -> None:
+    """The application has not changed, but a module that it imports has."""
+    seen = []
+    for number in (1, 2, 2):
+        zipped = tmp_path / f"app-{number:016x}.zip"
+        with zipfile.ZipFile(zipped, "w") as archive:
+            archive.writestr("shipped_rules.py", f"NUMBER = {number}")
+            archive.writestr("shipped_app.py", "from shipped_rules import NUMBER\n" + SENT)
+        # As Spark does in a worker that lives on.
+        if str(zipped) not in sys.path:
+            sys.path.insert(1, str(zipped))
+        topology = resolve(ModuleRef("shipped_app", "topology", None, None, zipped.name))
+        seen.append((sys.modules["shipped_app"].NUMBER, topology))
+    assert [number for number, _ in seen] == [1, 2, 2]
+    assert seen[1][1] is seen[2][1]
+    del sys.modules["shipped_rules"]

@@ -11,6 +11,7 @@ import hashlib
 import importlib.util
 import marshal
 import os
+import re
 import site
 import sys
 import sysconfig
@@ -24,6 +25,7 @@ from headrace.errors import StartError
 from headrace.spark.shims import folder
 
 NOT_THEIRS = ("__main__", "headrace", "pyspark", "py4j")
+_SENT = re.compile(r"/app-[0-9a-f]{16}\.zip/")
 MOST = 64 * 1024 * 1024
 """Bytes of the user's code: more are surely not code."""
 
@@ -69,6 +71,11 @@ def user_files() -> dict[str, Path]:
         else:
             found[f"{name.replace('.', '/')}.py"] = path
     return found
+
+
+def is_sent(file: str | None) -> bool:
+    """Whether a module comes from a zip of the user's code."""
+    return file is not None and _SENT.search(file) is not None
 
 
 def _tree(package: Path, name: str | None = None) -> dict[str, Path]:

@@ -34,7 +34,8 @@ def send_code(spark: SparkSession, ref: ModuleRef | None) -> ModuleRef | None:
     if user is not None:
         context.addPyFile(str(user))
     # Whatever a host has under the same path is not what is meant: only what was sent is.
-    return None if ref is None else replace(ref, file=None, root=None)
+    digest = "" if user is None else user.name
+    return None if ref is None else replace(ref, file=None, root=None, digest=digest)
 
 
 def parallelism(spark: SparkSession) -> int:

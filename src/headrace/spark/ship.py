@@ -26,6 +26,7 @@ from pyspark import cloudpickle
 
 from headrace.config import StreamsConfig
 from headrace.errors import StartError
+from headrace.spark.bundle import is_sent
 from headrace.spark.restores import Channel
 from headrace.topology.topology import Topology
 
@@ -152,9 +153,20 @@ _digests: dict[str, str] = {}
 """Of the files that this worker has imported, by the names of their modules."""
 
 
+def _forget_what_was_sent_before(ref: ModuleRef) -> None:
+    """On a cluster a worker that lives on gets a changed application as another zip, in front of the older one."""
+    if _digests.setdefault(ref.module, ref.digest) != ref.digest:
+        _digests[ref.module] = ref.digest
+        for name, module in list(sys.modules.items()):
+            if is_sent(getattr(module, "__file__", None)):
+                del sys.modules[name]
+        importlib.invalidate_caches()
+
+
 def _imported_anew(ref: ModuleRef) -> ModuleType | None:
     """The module from its very file, if this host has it; None: it was shipped, and is found by its name."""
     if ref.file is None or not Path(ref.file).is_file():
+        _forget_what_was_sent_before(ref)
         return None
     known = sys.modules.get(ref.module)
     if known is not None and _digests.get(ref.module) == ref.digest:
