@@ -20,7 +20,8 @@ import msgspec
 
 from headrace.config import StreamsConfig
 from headrace.errors import BrokerNotReachableError, LogError, StartError, StoreError
-from headrace.log.base import TopicLog
+from headrace.log.base import TopicLog, TopicPartition
+from headrace.log.commits import commits_topic
 from headrace.restore.progress import count
 from headrace.restore.recorded import Recorded, newest_commit
 from headrace.spark.changelogs import TaskChangelogs
@@ -101,6 +102,8 @@ class Standby:
         self._records = 0
         self._commit = 0
         self._seen: CommitRecord | None = None
+        self._known: tuple[int, CommitRecord] | None = None
+        """The end of the commits topic, and the newest commit by then."""
         self.shutdown: str | None = None
         """Why the application was shut down as a whole, once it was while this one followed it."""
         self._refreshed = time.monotonic()
@@ -113,7 +116,7 @@ class Standby:
 
     def follow(self) -> Status:
         """Bring all copies to the newest commit."""
-        base = newest_commit(self._log, self.config.application_id)
+        base = self._newest()
         if self._seen is not None and base.shutdown is not None and self._seen.shutdown is None:
             self.shutdown = base.shutdown
         if base.task_count != self._task_count:
@@ -126,17 +129,24 @@ class Standby:
                 f"`headrace {base.pending.kind}` of application `{self.config.application_id}` has not come to its end"
             )
         refresh = time.monotonic() - self._refreshed >= _REFRESH_SECONDS
-        if self._seen is None or base.number != self._seen.number or refresh:
+        if self._seen is None or _name(base) != _name(self._seen) or refresh:
             for task in self._tasks:
                 self._follow(task, base, refresh=refresh)
             self._commit = base.number
             if refresh:
                 self._refreshed = time.monotonic()
         self._seen = base
-        newest = newest_commit(self._log, self.config.application_id)
-        status = self._status(newest.number - self._commit)
+        status = self._status(self._newest().number - self._commit)
         self._write(status)
         return status
+
+    def _newest(self) -> CommitRecord:
+        """The newest commit; read only when its topic has got longer."""
+        place = TopicPartition(commits_topic(self.config.application_id), 0)
+        end = self._log.latest([place])[place]
+        if self._known is None or end != self._known[0]:
+            self._known = end, newest_commit(self._log, self.config.application_id)
+        return self._known[1]
 
     def _follow(self, task: TaskChangelogs, base: CommitRecord, *, refresh: bool) -> None:
         accepted = task.accepted(base)
@@ -182,6 +192,11 @@ class Standby:
             state.close()
         self._states.clear()
         self._replica.release()
+
+
+def _name(commit: CommitRecord) -> tuple[str, int]:
+    """After a reset, numbers begin again."""
+    return commit.incarnation, commit.number
 
 
 def keep_following(
