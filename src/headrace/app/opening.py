@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headrace.app.renumbering import renumber
 from headrace.app.topics import prepare_topics
 from headrace.app.upgrading import check_upgrade
 from headrace.config import StreamsConfig
@@ -67,6 +68,8 @@ def open_application(
             if layout.by_key:
                 check_partitioners(layout)
             kept = check_upgrade(log, topology, config, accept_changes=accept_changes)
+            if renumber(log, publisher, layout, kept):
+                kept = {}
         except BaseException:
             publisher.close()
             raise

@@ -41,12 +41,11 @@ def _renumbered(old: SavedTopology, new: SavedTopology, matched: Matched) -> Ite
             ]
             split = len(targets) > 1
             yield Change(
-                Level.MOVES,
+                Level.SAFE,
                 f"sub-topology {before}",
                 f"{'a part of it ' if split else ''}is sub-topology {now} now, and its tasks are {now}_0, {now}_1 …: "
                 f"{', '.join(stores)} {'is' if len(stores) == 1 else 'are'} filled anew from the changelog, and the "
-                f"times that operators remember in `<application-id>-task-{before}-changelog` are not found, so that "
-                "late records may be taken for timely ones once",
+                "times that operators remember go with them",
                 _reason(old, new, before, now),
             )
 
