@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from log_contract import committed, some
@@ -17,6 +19,7 @@ from headrace.log.kafka import lease
 from tests.kafka.broker import Broker
 from tests.kafka.processes import PUBLISH, line, python
 from tests.spark.harness import Application, append, encoded, flat
+from tests.spark.harness.processes import Driver
 
 KILLS = 3
 TODAY = time.time_ns() // 1_000_000
@@ -130,3 +133,40 @@ def test_an_application_runs_at_least_once(application: Callable[..., Applicatio
     assert app.streams is not None
     assert dict(app.streams.store("counts").all()) == {"k0": 4, "k1": 4, "k2": 3}
     assert len(flat(app.read("out"))) == 11
+
+
+APP = """
+from headrace import StreamsBuilder
+
+builder = StreamsBuilder()
+grouped = builder.stream("{name}-in", value=int).group_by(lambda key, value: f"k{{value % 3}}")
+grouped.count(store="counts").to_stream().to("{name}-out")
+topology = builder.build()
+config = dict(application_id="{name}", processing_guarantee="at_least_once")
+"""
+
+
+def test_a_driver_that_is_killed_before_its_commit_record_doubles_a_batch_and_loses_nothing(
+    log: TopicLog, broker: Broker, name: str, tmp_path: Path
+) -> None:
+    app = tmp_path / "at_least_once_app.py"
+    app.write_text(APP.format(name=name))
+    points = tmp_path / "failpoints"
+    points.mkdir()
+    for topic in ("in", "out"):
+        log.create_topic(f"{name}-{topic}", 2)
+    append(log, {f"{name}-in": [encoded(f"a{n}", n, TODAY) for n in range(30)]})
+    servers = ("--bootstrap-servers", broker.bootstrap_servers, "--until-caught-up")
+    (points / "publish.flushed").touch()
+    with Driver(app, *servers, environment={"HEADRACE_FAILPOINTS": str(points)}) as driver:
+        assert driver.wait() == -signal.SIGKILL
+    assert log.committed(name) is None
+    assert len(committed(log, f"{name}-out", 30)) == 30
+    with Driver(app, *servers) as driver:
+        assert driver.wait() == 0, driver.text
+    found = Counter(committed(log, f"{name}-out", 60))
+    # Ten counts of each of three keys, each twice.
+    assert sum(found.values()) == 60
+    assert set(found.values()) == {6}
+    positions = log.positions(name)
+    assert sum(positions.values()) == 30
