@@ -136,7 +136,7 @@ def test_tasks_tell_what_they_read_and_how_far(metadata: Metadata) -> None:
 
 
 def test_after_a_rescaling_every_task_reads_all_partitions(metadata: Metadata) -> None:
-    metadata.opened.layout = replace(metadata.layout, by_key=True)
+    metadata.opened.layout = replace(metadata.layout, task_count=2)
     names = task(metadata, "names", 0)
     found = next(each for each in metadata.tasks() if each.task_id == names)
     assert found.topic_partitions == {TopicPartition("names", 0), TopicPartition("names", 1)}
