@@ -98,7 +98,7 @@ class FinalWindows:
             return
         for (start, raw_key), key in self._open.take(last):
             # Too old for the store, or deleted by an aggregator that returned None.
-            found = None if start < first else self._store.fetch_raw(raw_key, start)
+            found = None if start < first else self._value(raw_key, start)
             if found is not None:
                 window = Windowed(key, start, start + self._size)
                 self._forward(window, (found[0], None, True), found[1], headers)
@@ -114,17 +114,26 @@ class FinalWindows:
         self.emit(NO_HEADERS, time - self._wait)
 
     def _is_there(self, place: Place, key: Any) -> bool:
-        return place[0] >= self._first() and self._store.fetch_raw(place[1], place[0]) is not None
+        return place[0] >= self._first() and self._value(place[1], place[0]) is not None
+
+    def _value(self, raw_key: bytes, start: int) -> Any:
+        """Of a window. After a rescaling those count, too, that are over by the time of another task alone."""
+        store = self._store
+        return (store.fetch_raw if self._before.value is None else store.kept_raw)(raw_key, start)
 
     def _first(self) -> int:
         return 0 if self._emitted.value == -1 else self._lower(self._emitted.value)
 
     def _stored(self) -> Iterator[tuple[Place, Any]]:
-        encode_key, before = self._store.encode_key, self._before.value
+        before = self._before.value
+        if before is not None:
+            for key, raw_key, start in self._store.kept(self._first()):
+                if start >= self._unsent(before, raw_key):
+                    yield (start, raw_key), key
+            return
+        encode_key = self._store.encode_key
         for window, _ in self._store.fetch_all(self._first(), END_OF_TIME):
-            raw_key = encode_key(window.key)
-            if before is None or window.start >= self._unsent(before, raw_key):
-                yield (window.start, raw_key), window.key
+            yield (window.start, encode_key(window.key)), window.key
 
     def _unsent(self, before: Sequence[int], raw_key: bytes) -> int:
         sent = _sent_by(before, self._store.placing_bytes(raw_key))

@@ -85,6 +85,19 @@ class ReadOnlyWindowStore(StateStore[K], Generic[K, V]):
             raise self._bad_time(start) from None
         return None if raw is None else self._decode(raw)
 
+    def kept(self, earliest: int) -> Iterator[tuple[K, bytes, int]]:
+        """Key, raw key and start of all windows that begin then or later, also of those past the retention."""
+        for raw, _ in self._segments.scan(max(0, earliest), MAX_TIME, b"", None, False):
+            raw_key, start, _ = split_window_key(raw)
+            if start >= earliest:
+                yield self._key_from(raw_key), raw_key, start
+
+    def kept_raw(self, raw_key: bytes, start: int) -> V | None:
+        """The value of a window that `kept` tells of."""
+        segments = self._segments
+        raw = segments.kept(raw_key + window_suffix(start, segments.marks.sequence), start)
+        return None if raw is None else self._decode(raw)
+
     def backward_fetch(self, key: K, time_from: int, time_to: int) -> Iterator[tuple[int, V]]:
         """`fetch` with two times, from the latest window back."""
         return self._fetch(self._raw_key(key), time_from, time_to, True)
