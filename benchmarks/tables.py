@@ -160,7 +160,7 @@ def throughput(workload: str, results: Mapping[str, Result]) -> str:
 
 def _ratio(result: Result, to: Result | None) -> str | None:
     """Cold and warm, where there are both."""
-    if to is None or "error" in to or to is result:
+    if to is None or "error" in to or to is result or not to["rate"]:
         return None
     cold = f"{result['rate'] / to['rate']:.2f}"
     if result["warm_rate"] and to["warm_rate"]:

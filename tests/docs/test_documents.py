@@ -125,6 +125,8 @@ NO_DIFFERENCES = {
         "0026",
         "0031",
         "0035",
+        "0038",
+        "0037",
     ),  # how it is built
     *("0016", "0020", "0023", "0025", "0032"),  # what Kafka Streams does not have
 }

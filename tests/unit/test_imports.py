@@ -16,6 +16,7 @@ import headrace.serdes
 PACKAGE = Path(headrace.serdes.__file__).parents[1]
 
 LEAVES = {
+    "beside",
     "config",
     "errors",
     "clock",

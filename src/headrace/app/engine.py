@@ -216,7 +216,7 @@ class Engine:
         return Replica(self.topology, opened.layout, self.config, base)
 
     def _committed(self, batch: Batch) -> None:
-        """A batch is in the log. Called by the query, before it may plan the next one."""
+        """A batch is in the log. Called by the query, before the next one may change any store."""
         with self.life.callback():
             self._after(batch)
         self.life.tell()

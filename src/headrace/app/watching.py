@@ -52,7 +52,7 @@ class Watcher:
         while not self._ending.is_set():
             query = engine.query
             if query is None or query.alive():
-                self._ending.wait(0.05)
+                self._ending.wait(0.2)
                 continue
             if self._ending.is_set() or engine.life.state.is_shutting_down:
                 return

@@ -72,6 +72,13 @@ class Plan(msgspec.Struct, frozen=True):
     """Topic of a global table -> how far it is to be read."""
     base: CommitRecord
     """The commit on which this batch is built."""
+    pending: str | None = None
+    """While that commit is still being published: the file that tells when it is there (`progress`), and that alone
+    knows where its changelogs end. Until then a task may read its stores, but not change them.
+    """
+
+    parcels: str | None = None
+    """The folder for large messages between its processes, if all of them see it."""
 
     def size(self) -> int:
         """How many offsets it reads."""

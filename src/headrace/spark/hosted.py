@@ -19,12 +19,13 @@ from headrace.spark.commit import Plan, Report, encode
 from headrace.spark.hosts import place
 from headrace.spark.outputs import output_rows
 from headrace.spark.prints import capture, printed
+from headrace.spark.progress import ProgressFile
 from headrace.spark.restores import restored
 from headrace.spark.rows import DRIVER, Kind, Row, pack_in_parts, records, to_chunk
 from headrace.spark.stopwatch import Stopwatch
 from headrace.state import CHANGELOG_HEADERS
 from headrace.state.local import LocalState
-from headrace.state.stamps import TASK_STORE, Filling, Stamp
+from headrace.state.stamps import TASK_STORE, Accepted, Filling, Stamp
 from headrace.task import StreamTask
 
 if TYPE_CHECKING:
@@ -67,6 +68,10 @@ class HostedTask:
         failpoint("prepare.before")
         watch = Stopwatch()
         accepted = self.changelogs.accepted(plan.base)
+        pending = plan.pending
+        if pending is not None and not self.local.holds(accepted):
+            # There may be something to read from the changelogs, and only the finished commit knows how far.
+            accepted, pending = self._settled(plan, pending), None
         recovery = self.local.prepare(accepted, self._read_changelog, self.runtime.restores.watch(self, plan))
         if self._fresh or self._memory_of != accepted.stamp or recovery.kind != "same":
             self._go_back()
@@ -81,6 +86,11 @@ class HostedTask:
             watch.lap("unpack")
             task.process(chunks)
             task.punctuate(plan.wall_clock)
+            if pending is not None:
+                watch.lap("process")
+                # One commit that may have to be taken back is all that stores can hold.
+                accepted = self._settled(plan, pending)
+                watch.lap("wait")
             task.flush()
             snapshot = task.snapshot()
             failpoint("process.after")
@@ -102,7 +112,8 @@ class HostedTask:
         self._memory_of = stamp if written else accepted.stamp
         watch.lap("commit")
         taken = self.output.take()
-        made = list(output_rows(taken, self.runtime.layout, self.runtime.salts, self.id, {}))
+        runtime = self.runtime
+        made = list(output_rows(taken, runtime.layout, runtime.salts, self.id, {}, together=runtime.together))
         made += [row for store, changed in changes.items() for row in self._changelog_rows(store, changed)]
         watch.lap("pack")
         report = Report(
@@ -124,6 +135,10 @@ class HostedTask:
         made += printed(made[-1].slot)
         failpoint("task.after")
         return made
+
+    def _settled(self, plan: Plan, pending: str) -> Accepted:
+        """What the log says is true of this task, once the commit under this batch is in it."""
+        return self.changelogs.accepted(ProgressFile(pending).settled(plan.base.number))
 
     def _go_back(self) -> None:
         """The task as it was at the last commit. One with a user's own processors or stores is made anew, since what
@@ -159,7 +174,7 @@ class HostedTask:
             topic = self.changelogs.topic(store)
             marks = self._headers.get(store)
             headers = None if marks is None else [NO_HEADERS if value is None else marks for value in values]
-            for payload in pack_in_parts(records(keys, values, timestamps, headers)):
+            for payload in pack_in_parts(records(keys, values, timestamps, headers), self.runtime.parcels):
                 yield self._row("changelog", topic, payload)
 
     def _row(self, kind: Kind, topic: str, payload: bytes) -> Row:

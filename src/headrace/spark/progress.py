@@ -1,11 +1,15 @@
-"""What the driver tells the planner, which runs in a process of its own: a small file, replaced at each commit."""
+"""What the driver tells the planner and the tasks, in other processes: a small file, replaced at each commit."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import time
 from pathlib import Path
 
 import msgspec
 
+from headrace.errors import LogError
 from headrace.spark.commit import CommitRecord, decode, encode
 
 
@@ -15,6 +19,8 @@ class Progress(msgspec.Struct, frozen=True):
     base: CommitRecord
     paused: bool = False
     stopping: bool = False
+    ahead: CommitRecord | None = None
+    """The commit that is being published: the next batch may be built on it, if it waits for it in the end."""
     busy: bool = False
     """Whether the last batch was much work, so that the next one is better divided."""
     hurry: bool = False
@@ -31,6 +37,9 @@ class ProgressFile:
         self._ack = self.path.with_suffix(".idle")
         self._failed = self.path.with_suffix(".failed")
         self._wide = self.path.with_suffix(".wide")
+        self._void = self.path.with_suffix(".void")
+        self.parcels = self.path.with_suffix(".parcels")
+        """The folder for large messages between processes of one host."""
         self._seen: tuple[int, int] | None = None
         self._progress: Progress | None = None
 
@@ -66,6 +75,23 @@ class ProgressFile:
     def is_wide(self) -> bool:
         """What the planner said of the batch that runs now."""
         return self._wide.exists()
+
+    def drop_parcels(self) -> None:
+        """All messages of the batch have arrived."""
+        shutil.rmtree(self.parcels, ignore_errors=True)
+
+    def give_up(self) -> None:
+        """The commit that was being published has failed: what is built on it is void."""
+        self._void.touch()
+
+    def settled(self, number: int) -> CommitRecord:
+        """Wait until the commit of this number is in the log; LogError when that will not happen."""
+        parent = os.getppid()
+        while (base := self.read().base).number < number:
+            if self._void.exists() or os.getppid() != parent:
+                raise LogError(f"commit {number} could not be published, and this batch is built on it")
+            time.sleep(0.001)
+        return base
 
     def acknowledge_stop(self) -> None:
         """The planner has seen `stopping`: no batch runs, and none will be planned."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -75,6 +76,8 @@ class Committer:
         self.publisher = publisher
         self._on_print = show if on_print is None else on_print
         self.base = base
+        self._lock = threading.Lock()
+        """Held while something is published, which may be beside the query."""
         self.layout = layout
         self._stores = {
             layout.changelog(spec.name): (spec.name, placement.sub.id)
@@ -89,14 +92,29 @@ class Committer:
 
     def publish(self, table: pa.Table, watch: Stopwatch) -> Batch:
         """Make a batch visible."""
+        return self.finish(self.take(table), watch)
+
+    def take(self, table: pa.Table) -> Collected:
+        """What a batch has made, ready to be published; raises what a worker reported as an error."""
         failpoint("collect.after")
         collected = collect(table, self.layout)
         if collected.error is not None:
             self._show(collected.prints)
             raise collected.error
-        plan = collected.plan
-        if plan is None or plan.base.number != self.base.number:
-            raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
+        return collected
+
+    def coming(self, collected: Collected) -> CommitRecord | None:
+        """The commit that will come of it, but for the ends of changelogs; None where the next batch has to wait for
+        them: it reads what this one writes, or the tables of all tasks that queries see.
+        """
+        own = any(change.topic in self.layout.topics for change in collected.changelogs)
+        if own or self.layout.globals:
+            return None
+        return self._record(self._plan_of(collected), collected.reports, {})
+
+    def finish(self, collected: Collected, watch: Stopwatch) -> Batch:
+        """Publish what was taken."""
+        plan = self._plan_of(collected)
         watch.lap("sort")
         made: list[CommitRecord] = []
 
@@ -109,11 +127,12 @@ class Committer:
             for topic, ends in plan.ends.items()
             for partition, end in enumerate(ends)
         }
-        self.publisher.publish(
-            Publication(collected.outputs, collected.changelogs, positions, commit_record, self._kept)
-        )
-        self._kept = {}
-        self.base = made[0]
+        with self._lock:
+            self.publisher.publish(
+                Publication(collected.outputs, collected.changelogs, positions, commit_record, self._kept)
+            )
+            self._kept = {}
+            self.base = made[0]
         watch.lap("publish")
         self._show(collected.prints)
         return Batch(
@@ -148,13 +167,20 @@ class Committer:
 
     def shut_down(self, reason: str) -> None:
         """Write the last commit again, with the word that every process of this application is to end."""
-        record = msgspec.structs.replace(self.base, shutdown=reason)
-        positions = {
-            TopicPartition(topic, partition): position
-            for topic, known in record.positions.items()
-            for partition, position in enumerate(known)
-        }
-        self.publisher.publish(Publication([], [], positions, lambda ends: encode(record)))
+        with self._lock:
+            record = msgspec.structs.replace(self.base, shutdown=reason)
+            positions = {
+                TopicPartition(topic, partition): position
+                for topic, known in record.positions.items()
+                for partition, position in enumerate(known)
+            }
+            self.publisher.publish(Publication([], [], positions, lambda ends: encode(record)))
+
+    def _plan_of(self, collected: Collected) -> Plan:
+        plan = collected.plan
+        if plan is None or plan.base.number != self.base.number:
+            raise LogError(f"a batch came without a plan that is built on commit {self.base.number}")
+        return plan
 
     def _record(self, plan: Plan, reports: list[Report], ends: Mapping[TopicPartition, int]) -> CommitRecord:
         tasks = dict(self.base.tasks)

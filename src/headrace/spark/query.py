@@ -21,14 +21,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.beside import Beside
 from headrace.errors import SparkFailedError
 from headrace.failpoints import failpoint
 from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
+from headrace.spark.commit import CommitRecord
 from headrace.spark.failure import unpack_failure
 from headrace.spark.hosts import is_one_host
 from headrace.spark.progress import Progress, ProgressFile
-from headrace.spark.publish import Batch, Committer
+from headrace.spark.publish import Batch, Collected, Committer
 from headrace.spark.rows import SPARK_SCHEMA
 from headrace.spark.session import driver_host
 from headrace.spark.ship import Shipment
@@ -40,6 +42,10 @@ logger = logging.getLogger("headrace")
 
 BUSY = 0.2
 """Seconds of work in a batch, over all tasks, from which on the next one is better divided."""
+ENDING = 10.0
+"""Seconds that a query with an error gets to end by itself."""
+PATIENCE = 90.0
+"""Seconds that a stop waits for a commit under way: longer than its transaction may take."""
 
 
 class SparkQuery:
@@ -68,10 +74,13 @@ class SparkQuery:
         self._busy = False
         self._wanted = Progress(committer.base, paused=paused, until=until)
         self._file.write(self._wanted)
+        self._one_host = driver_host(spark) is None
+        self._publishing = Beside()
+        self._ahead: CommitRecord | None = None
         self._query: StreamingQuery | None = None
         self._application = shipment.pack()
         self._slots = shipment.slots
-        self._runs = [stage(self._application, number) for number in range(1, stages + 1)]
+        self._stages = [stage(self._application, number) for number in range(1, stages + 1)]
         self._anchors: Anchors | None = None
         if not is_one_host(spark.sparkContext.master or ""):
             self._anchors = anchors_for(spark, shipment.slots, committer.base.tasks)
@@ -85,7 +94,7 @@ class SparkQuery:
             self.spark.readStream.format(NAME)
             .option("application", self._application)
             .option("progress", str(self._file.path))
-            .option("one_host", str(driver_host(self.spark) is None).lower())
+            .option("one_host", str(self._one_host).lower())
             .option("modules", os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path))
             .load()
         )
@@ -108,24 +117,47 @@ class SparkQuery:
             divided = self._file.is_wide()
             table = collect(self._staged(frame) if divided else frame)
             watch.lap("run")
-            batch = self.committer.publish(table, watch)
+            collected = self.committer.take(table)
+            self._file.drop_parcels()
+            watch.lap("sort")
+            self._publishing.wait()
+            watch.lap("behind")
+            self._busy = sum(sum(report.seconds.values()) for report in collected.reports) > BUSY
+            self._ahead = self.committer.coming(collected) if self._one_host else None
+            if self._ahead is None:
+                self._publish(collected, watch, divided)
+            else:
+                # The next batch may be planned and read meanwhile; its tasks wait for this commit with theirs.
+                self._tell()
+                self._publishing.start(lambda: self._publish(collected, watch, divided))
+        except BaseException as error:
+            self._fail(error)
+            raise
+
+    def _publish(self, collected: Collected, watch: Stopwatch, divided: bool) -> None:
+        try:
+            batch = self.committer.finish(collected, watch)
             batch.divided = divided
-            self._busy = sum(sum(report.seconds.values()) for report in batch.reports) > BUSY
-            self._tell()
-            watch.lap("tell")
-            failpoint("batch.told")
             # From the plan to here, Spark has planned the query of this batch.
             batch.seconds["plan"] = max(0.0, watch.began - batch.commit.wall_clock / 1000)
             if self._anchors is not None:
                 self._anchors.follow(batch.reports)
+            # Whoever reads the stores sees this commit, before a task may write the next one.
             self._on_batch(batch)
+            self._ahead = None
+            self._tell()
+            failpoint("batch.told")
         except BaseException as error:
-            self.error = error
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        self.error = self.error or error
+        self._file.give_up()
 
     def _staged(self, frame: DataFrame) -> DataFrame:
         """The way through the stages. A small batch needs none, and not to plan them is half of its time."""
-        for run in self._runs:
+        for run in self._stages:
             frame = frame.repartition(self._slots, "slot")
             if self._anchors is not None:
                 frame = self._anchors.tie(frame)
@@ -136,7 +168,7 @@ class SparkQuery:
         """Tell the planner of the newest commit, and of what else has changed."""
         with self._lock:
             self._wanted = msgspec.structs.replace(
-                self._wanted, base=self.committer.base, busy=self._busy, **changes
+                self._wanted, base=self.committer.base, ahead=self._ahead, busy=self._busy, **changes
             )
             self._file.write(self._wanted)
 
@@ -154,7 +186,10 @@ class SparkQuery:
                 self._tell(**changes)
 
     def alive(self) -> bool:
-        """Whether the query still runs."""
+        """Whether the query still runs, and what it makes can be published."""
+        return self.error is None and self._runs()
+
+    def _runs(self) -> bool:
         try:
             return self._query is not None and self._query.isActive and self._thread_lives(self._query)
         except (Py4JError, OSError):
@@ -199,15 +234,20 @@ class SparkQuery:
             shutil.rmtree(self._folder, ignore_errors=True)
             return True
         if not self._folder.exists():
-            return not self.alive()  # stopped before
+            return not self._runs()  # stopped before
         # Kept, because the running batch tells the planner of its commit after this.
         self._tell(stopping=True)
+        if timeout is not None and self.error is not None:
+            timeout = max(
+                timeout, ENDING
+            )  # it ends by itself, and to interrupt it would only make more noise
         until = math.inf if timeout is None else time.monotonic() + timeout
-        while self.alive() and not self._file.stop_acknowledged() and time.monotonic() < until:
+        while self._runs() and not self._file.stop_acknowledged() and time.monotonic() < until:
             time.sleep(0.01)
-        clean = self._file.stop_acknowledged() or not self.alive()
-        if self.alive():
+        clean = self._file.stop_acknowledged() or not self._runs()
+        if self._runs():
             query.stop()
+        self._publishing.join(PATIENCE)
         shutil.rmtree(self._folder, ignore_errors=True)
         return clean
 

@@ -23,6 +23,7 @@ from headrace.spark.stopwatch import Stopwatch
 def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: bool) -> Iterator[list[Row]]:
     """The rows of some partition numbers, as they are read."""
     layout = runtime.layout
+    runtime.parcels = plan.parcels
     if control:
         packed = encode(plan)
         rows = [Row(runtime.salts[0], DRIVER, "plan", 0, 0, "", 0, packed)]
@@ -63,6 +64,10 @@ def read_rows(runtime: Runtime, plan: Plan, numbers: Sequence[int], *, control: 
 def _raw(runtime: Runtime, placement: Placement, chunk: Chunk) -> list[Row]:
     """Records for a task of a later stage, as they were in the topic."""
     topic = runtime.layout.node_topic(chunk.topic)
+    if runtime.together and not runtime.layout.by_key:
+        task, chunk.topic = chunk.partition, topic
+        salt = runtime.salts[task % len(runtime.salts)]
+        return [Row(salt, placement.stage, "records", placement.sub.id, task, topic, task, b"", chunk)]
     batch = (
         chunk.batch
         if isinstance(chunk, ArrowChunk)
@@ -92,7 +97,7 @@ def _rows(
     salt = runtime.salts[task % len(runtime.salts)]
     return [
         Row(salt, placement.stage, "records", placement.sub.id, task, topic, partition, payload)
-        for payload in pack_in_parts(batch)
+        for payload in pack_in_parts(batch, runtime.parcels)
     ]
 
 
@@ -134,7 +139,18 @@ class _Heads:
         self.watch.lap("head")
         shown = printed(self.runtime.salts[0])
         counters = self.counters.setdefault(task, {})
-        rows = list(output_rows(head.output.take(), self.runtime.layout, self.runtime.salts, task, counters))
+        runtime, taken = self.runtime, head.output.take()
+        rows = list(
+            output_rows(
+                taken,
+                runtime.layout,
+                runtime.salts,
+                task,
+                counters,
+                together=runtime.together,
+                parcels=runtime.parcels,
+            )
+        )
         self.watch.lap("read_pack")
         if rows or shown:
             yield rows + shown

@@ -5,12 +5,16 @@ Spark pays for every row, so records travel packed: a row is (slot, stage, kind,
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from headrace.log import arrow
+from headrace.log.base import Chunk
 from headrace.record import Headers
 
 Kind: TypeAlias = Literal["control", "records", "plan", "output", "changelog", "report", "print", "error"]
@@ -48,6 +52,11 @@ PACKED = 20_000
 PACKED_BYTES = 8 * 1024 * 1024
 """Bytes in a row, about: Spark moves rows one by one through buffers of its own."""
 
+LARGE = 64 * 1024
+"""Bytes from which on a message goes into a file, if it may."""
+PARCEL = b"parcel:"
+"""The beginning of a message that names a file; one of Arrow begins with 0xffffffff."""
+
 
 class Row(NamedTuple):
     """One row, before it becomes Arrow."""
@@ -60,11 +69,13 @@ class Row(NamedTuple):
     topic: str
     partition: int
     payload: bytes
+    chunk: Chunk | None = None
+    """The records of a row that does not leave its process, instead of a payload."""
 
 
 def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
     """Rows as an Arrow batch."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(ARROW_SCHEMA)
+    columns = list(zip(*rows, strict=True))[: len(ARROW_SCHEMA)] if rows else [()] * len(ARROW_SCHEMA)
     arrays = [pa.array(column, type=field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
 
@@ -100,24 +111,35 @@ def with_places(
     return batch
 
 
-def pack(batch: pa.RecordBatch) -> bytes:
-    """An Arrow batch of records as one message that says what it holds."""
+def pack(batch: pa.RecordBatch, parcels: str | None = None) -> bytes:
+    """An Arrow batch of records as one message that says what it holds. Where all processes see the folder `parcels`, a
+    large one goes there, and the message only names it: Spark would copy it ten times on its way.
+    """
+    if parcels is not None and batch.nbytes >= LARGE:
+        path = Path(parcels, uuid.uuid4().hex)
+        path.parent.mkdir(exist_ok=True)
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+            writer.write_batch(batch)
+        return PARCEL + bytes(path)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def pack_in_parts(batch: pa.RecordBatch) -> Iterator[bytes]:
+def pack_in_parts(batch: pa.RecordBatch, parcels: str | None = None) -> Iterator[bytes]:
     """The same in messages of at most `PACKED` records and about `PACKED_BYTES` bytes."""
     size = min(PACKED, max(1, batch.num_rows * PACKED_BYTES // max(1, batch.nbytes)))
     for start in range(0, batch.num_rows, size):
-        yield pack(batch.slice(start, size))
+        yield pack(batch.slice(start, size), parcels)
 
 
 def unpack(payload: bytes) -> pa.RecordBatch:
     """The inverse of `pack`."""
-    with pa.ipc.open_stream(pa.py_buffer(payload)) as reader:
+    # What is mapped stays there when the file is deleted.
+    named = payload.startswith(PARCEL)
+    source = pa.memory_map(os.fsdecode(payload[len(PARCEL) :])) if named else pa.py_buffer(payload)
+    with pa.ipc.open_stream(source) as reader:
         return reader.read_next_batch()
 
 
@@ -126,8 +148,10 @@ def places(batch: pa.RecordBatch, name: str) -> list[int] | None:
     return batch.column(name).to_pylist() if name in batch.schema.names else None
 
 
-def to_chunk(row: Row) -> arrow.ArrowChunk:
+def to_chunk(row: Row) -> Chunk:
     """The records of a `records` row."""
+    if row.chunk is not None:
+        return row.chunk
     batch = unpack(row.payload)
     offsets = places(batch, "offset")
     return arrow.ArrowChunk(

@@ -61,6 +61,10 @@ class Runtime:
         self.salts = salts(shipment.slots)
         self.state_path = Path(self.config.state_path)
         self.wall_clock = 0
+        self.together = False
+        """Whether this process does all of the batch."""
+        self.parcels: str | None = None
+        """The folder for large messages to other processes, where they all see it."""
         self.restores = RestoreReporter(shipment.channel)
         self._hosted: dict[TaskId, HostedTask] = {}
         self._heads: dict[TaskId, Head] = {}

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -93,12 +94,16 @@ class HeadraceReader(DataSourceStreamReader):
             if progress.stopping:
                 file.acknowledge_stop()
                 return start
-            # The commit of the last batch is written before Spark asks for the next one.
-            if not progress.paused and progress.base.number >= start["commit"]:
+            # The commit of the last batch is told before Spark asks for the next one: at least that it is coming.
+            base = progress.ahead or progress.base
+            if not progress.paused and base.number >= start["commit"]:
                 failpoint("plan.before")
-                plan = planner.plan(progress.base, progress.until, hurry=progress.hurry)
+                plan = planner.plan(base, progress.until, hurry=progress.hurry)
                 if plan is not None:
                     failpoint("plan.after")
+                    if self._one_host:
+                        pending = None if progress.ahead is None else self.progress_path
+                        plan = msgspec.structs.replace(plan, pending=pending, parcels=str(file.parcels))
                     self._plan, self._idle = plan, 0.001
                     self._choose_shape(plan, file, first=planner.planned == 1, busy=progress.busy)
                     return {"commit": plan.number, "wall_clock": plan.wall_clock, "ends": plan.ends}

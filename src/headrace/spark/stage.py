@@ -46,6 +46,7 @@ def run_slot(runtime: Runtime, number: int, rows: list[Row]) -> Iterator[list[Ro
     plan, slot = decode(control.payload, Plan), control.task
     if number < runtime.layout.stages:
         yield [control._replace(stage=number + 1)]
+    runtime.parcels = plan.parcels
     runtime.begin(plan)
     inputs: dict[TaskId, list[Row]] = {}
     for row in rows:

@@ -14,7 +14,15 @@ from headrace.spark.stage import run_slot
 
 
 def run_together(runtime: Runtime, made: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    """The rows for the driver that come of what a reader has made."""
+    """The rows for the driver that come of what a reader has made; `runtime.together` says so meanwhile."""
+    runtime.together = True
+    try:
+        yield from _run(runtime, made)
+    finally:
+        runtime.together = False
+
+
+def _run(runtime: Runtime, made: Iterable[list[Row]]) -> Iterator[list[Row]]:
     waiting: dict[int, dict[int, list[Row]]] = {}
     """Stage -> slot -> its rows."""
 

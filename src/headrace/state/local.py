@@ -111,6 +111,11 @@ class LocalState:
         self.backend(TASK_STORE).put(key, memory)
         self._pending[TASK_STORE][key] = (memory, timestamp)
 
+    def holds(self, accepted: Accepted) -> bool:
+        """Whether the stores are what the log says already; changes of this batch are dropped, as by `prepare`."""
+        self.rollback()
+        return self._recoverer.holds(accepted)
+
     def prepare(
         self, accepted: Accepted, read_changelog: ReadChangelog, watch: Watch = unwatched
     ) -> Recovery:

@@ -96,6 +96,14 @@ class Recoverer:
         disk.load_marks()
         return kind, filled
 
+    def holds(self, accepted: Accepted) -> bool:
+        """Whether nothing would have to be done."""
+        try:
+            held = self._disk.open()
+        except (*DAMAGE, msgspec.DecodeError, struct.error):
+            return False
+        return _holds(held, accepted) and (accepted.stamp is None or held.layouts == self._layouts)
+
     def held(self, stamp: Stamp | None) -> Held:
         """What is held after a commit: to be completed with its base or its ends."""
         return Held(stamp, layouts=self._layouts, written_ms=self._clock())

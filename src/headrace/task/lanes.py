@@ -16,6 +16,9 @@ from typing import Any
 from headrace.log.base import Chunk
 from headrace.record import NO_HEADERS, Headers
 
+_MANY = 2_000
+"""From so many records on, numpy pays."""
+
 
 class Rows:
     """Records of one topic, as columns, with a way to find out where each came from.
@@ -186,10 +189,26 @@ def merge_order(timestamps: Sequence[Sequence[Sequence[int]]]) -> list[int]:
     >>> merge_order([[[5, 1, 7]], [[3], [6]]])
     [3, 0, 1, 4, 2]
     """
+    if sum(len(part) for sequence in timestamps for part in sequence) >= _MANY:
+        return _merge_many(timestamps)
     heads: list[int] = []
     for sequence in timestamps:
         heads.extend(accumulate(chain.from_iterable(sequence), max))
     return sorted(range(len(heads)), key=heads.__getitem__)
+
+
+def _merge_many(timestamps: Sequence[Sequence[Sequence[int]]]) -> list[int]:
+    """The same with numpy: a quarter of the time."""
+    # Lazy, because numpy takes longer to import than the rest of the library: a topology's unit test needs none.
+    import numpy as np
+
+    parts = [
+        np.maximum.accumulate(np.concatenate([np.asarray(part, np.int64) for part in sequence]))
+        for sequence in timestamps
+        if sequence
+    ]
+    order: list[int] = np.argsort(np.concatenate(parts), kind="stable").tolist()
+    return order
 
 
 def _picked(columns: Iterable[Sequence[Any]], order: Sequence[int]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as Place
 
+from headrace.beside import Beside
 from headrace.failpoints import failpoint
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.commits import COMMIT_KEY
@@ -69,11 +70,14 @@ def write(
     except KafkaException as error:
         raise classify(reason(error)) from error
     failpoint("publish.records")
-    if positions:  # while the records are on their way
+    offsets = Beside()
+    if positions:
         places = [Place(place.topic, place.partition, offset) for place, offset in positions.items()]
-        step(producer.send_offsets_to_transaction, places, group)
-    failpoint("publish.offsets")
+        offsets.start(lambda: step(producer.send_offsets_to_transaction, places, group))
+    # Beside the offsets, for two reasons: neither waits for the other, and records do not wait for more to come.
     left = producer.flush(PATIENCE)
+    offsets.wait()
+    failpoint("publish.offsets")
     if watch.refused or left:
         raise AbortNeededError(
             watch.refused[0] if watch.refused else f"{left} records were not delivered in time"
