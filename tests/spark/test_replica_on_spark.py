@@ -11,7 +11,7 @@ import pytest
 from headrace import Materialized, StreamsBuilder, TimeWindows
 from headrace.app.replica import Replica
 from headrace.errors import StoreError
-from headrace.spark.layout import lay_out
+from headrace.spark.ship import Shipment
 from tests.spark.harness.inputs import parts
 
 builder = StreamsBuilder()
@@ -25,29 +25,35 @@ builder.global_table("names", value=str, store="names")
 topology = builder.build()
 
 
+def replica_of(app: Any) -> Replica:
+    last = app.batches[-1]
+    shipment = Shipment("run", last.commit.incarnation, topology, app.config, app.log.topics(), 1)
+    replica = Replica(topology, app.config, shipment, last.commit)
+    replica.committed(last.commit, last.globals)
+    return replica
+
+
 def test_a_copy_follows_the_changelogs(application: Callable[..., Any]) -> None:
-    inputs = parts("in", count=4, size=50, keys=20)
+    inputs = parts("in", "names", count=4, size=100, keys=20)
     with application(topology) as app:
         app.feed(inputs[0], inputs[1])
-        layout = lay_out(topology, "app", app.log.topics(), app.config.default_timestamp_extractor)
-        replica = Replica(topology, layout, app.config, app.batches[-1].commit)
+        replica = replica_of(app)
         try:
-            counts, windows = replica.store("counts"), replica.store("windows")
+            counts, windows, names = (replica.store(name) for name in ("counts", "windows", "names"))
             for part in (*inputs[2:], inputs[0]):
                 assert list(counts.all()) == list(app.streams.store("counts").all())
                 assert list(windows.all()) == list(app.streams.store("windows").all())
                 assert counts.get("k1") == app.streams.store("counts").get("k1")
+                assert list(names.all()) == list(app.streams.store("names").all())
                 app.feed(part)
-                replica.committed(app.batches[-1].commit)
-            with pytest.raises(StoreError, match=r"`unlogged` is on the hosts .* no changelog"):
+                replica.committed(app.batches[-1].commit, app.batches[-1].globals)
+            with pytest.raises(StoreError, match=r"`unlogged` is on the hosts .* has no changelog"):
                 replica.store("unlogged")
-            with pytest.raises(StoreError, match=r"`names` is on the hosts .* a global table"):
-                replica.store("names")
         finally:
             replica.close()
         with pytest.raises(StoreError, match="closed"):
             counts.get("k1")
-        again = Replica(topology, layout, app.config, app.batches[-1].commit)
+        again = replica_of(app)
         try:
             assert list(again.store("counts").all()) == list(app.streams.store("counts").all())
         finally:

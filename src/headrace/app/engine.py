@@ -189,7 +189,7 @@ class Engine:
         channel = self.restores.open(driver_host(self._spark))
         shipment = self._shipment = ship(self.topology, config, opened, base, self._spark, channel)
         self.slots = shipment.slots
-        self.readers = self._new_readers(opened, base)
+        self.readers = self._new_readers(opened, shipment, base)
         self._purger = Purger(opened.log, opened.layout)
         committer = Committer(opened.publisher, base, opened.layout, opened.kept, self.on_print)
         if self._closing():
@@ -209,11 +209,11 @@ class Engine:
     def _closing(self) -> bool:
         return not self.life.state.is_running_or_rebalancing
 
-    def _new_readers(self, opened: Opened, base: CommitRecord) -> StoreReaders | Replica:
+    def _new_readers(self, opened: Opened, shipment: Shipment, base: CommitRecord) -> StoreReaders | Replica:
         assert self._spark is not None
         if is_one_host(master_of(self._spark)):
             return StoreReaders(self.topology, opened.layout, self.config)
-        return Replica(self.topology, opened.layout, self.config, base)
+        return Replica(self.topology, self.config, shipment, base)
 
     def _committed(self, batch: Batch) -> None:
         """A batch is in the log. Called by the query, before the next one may change any store."""
@@ -224,7 +224,7 @@ class Engine:
 
     def _after(self, batch: Batch) -> None:
         assert self.readers is not None and self._purger is not None
-        self.readers.committed(batch.commit)
+        self.readers.committed(batch.commit, batch.globals)
         self.reach.committed(batch)
         self.metrics.add(batch)
         self.restores.committed(batch.reports)

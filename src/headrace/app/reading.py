@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from heapq import merge
 from pathlib import Path
@@ -52,7 +52,7 @@ class StoreReaders:
             self._readers.append(reader)
             self._specs[node.store.name] = (node.store, [reader])
 
-    def committed(self, commit: CommitRecord) -> None:
+    def committed(self, commit: CommitRecord, tables: Mapping[str, list[int]]) -> None:
         """A batch is in the log, and the next one is not planned yet: what is on disk now is what it says."""
         self.renew()
 

@@ -7,6 +7,8 @@ the newest commit, with what has changed since. All stores and tasks are then as
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,54 +16,48 @@ from typing import Any
 from headrace.app.reading import StoreReaders
 from headrace.config import StreamsConfig
 from headrace.errors import StoreError
-from headrace.log import log_config, open_log
-from headrace.log.base import TopicLog
 from headrace.spark.changelogs import TaskChangelogs
 from headrace.spark.commit import CommitRecord
-from headrace.spark.layout import Layout
+from headrace.spark.runtime import Runtime
+from headrace.spark.ship import Shipment
 from headrace.state.local import LocalState
 from headrace.topology.topology import Topology
 
 
 class Replica:
-    """A copy of all logged stores, beside the driver."""
+    """A copy of all stores that have a changelog and of the global tables, beside the driver."""
 
     def __init__(
-        self, topology: Topology, layout: Layout, config: StreamsConfig, commit: CommitRecord
+        self, topology: Topology, config: StreamsConfig, shipment: Shipment, commit: CommitRecord
     ) -> None:
-        self.config = config
-        self._newest = commit
-        self._held: CommitRecord | None = None
-        self._log: TopicLog | None = None
+        self._newest: tuple[CommitRecord, Mapping[str, list[int]]] = (commit, {})
+        self._held: object = None
+        # As in a worker; but not where its stores are: an executor of this very host may have its own there.
+        self._runtime = Runtime(replace(shipment, topology=topology, config=config, channel=None))
+        self._runtime.state_path = Path(config.data_dir).resolve() / "replica" / config.application_id
         self._lock = _Following(self)
-        # Not where local stores are: an executor of this very host may have its own there.
-        self.path = Path(config.data_dir).resolve() / "replica" / config.application_id
-        self._readers = StoreReaders(topology, layout, config, self.path, self._lock)
+        path, layout = self._runtime.state_path, self._runtime.layout
+        self._readers = StoreReaders(topology, layout, config, path, self._lock)
+        placed = [placement for placement in layout.placements if placement.sub.stores]
         self._tasks = [
             TaskChangelogs(layout, placement, task_id, config)
-            for placement in layout.placements
-            if placement.sub.stores
+            for placement in placed
             for task_id in placement.task_ids()
         ]
         self._states: list[LocalState] = []
-        self._missing = {
-            spec.name: "it has no changelog (`logging=False`)"
-            for placement in layout.placements
-            for spec in placement.sub.stores
-            if not spec.logging and spec.changelog_topic is None
-        }
-        self._missing |= {node.store.name: "it is a global table" for node in topology.global_stores}
+        specs = [spec for placement in placed for spec in placement.sub.stores]
+        self._unlogged = {spec.name for spec in specs if not spec.logging and spec.changelog_topic is None}
 
-    def committed(self, commit: CommitRecord) -> None:
-        """A batch is in the log; the next read sees it."""
-        self._newest = commit
+    def committed(self, commit: CommitRecord, tables: Mapping[str, list[int]]) -> None:
+        """A batch is in the log, which has read the global tables so far; the next read sees it."""
+        self._newest = (commit, tables)
 
     def store(self, name: str) -> Any:
         """The store as one, over all tasks."""
-        if name in self._missing:
+        if name in self._unlogged:
             raise StoreError(
-                f"store `{name}` is on the hosts of the cluster, and {self._missing[name]}, so there is no copy of it "
-                "beside the driver: write what you need from it to a topic, or run on one machine"
+                f"store `{name}` is on the hosts of the cluster and has no changelog (`logging=False`), so there is no "
+                "copy of it beside the driver: let it have one, or run on one machine"
             )
         found = self._readers.store(name)
         with self._lock:  # the first time, this is a restore
@@ -72,27 +68,27 @@ class Replica:
         newest = self._newest
         if self._held is newest:
             return
-        if self._log is None:
-            self._log = open_log(log_config(self.config))
+        runtime, (commit, tables) = self._runtime, newest
+        if not self._states:
             self._states = [
-                LocalState(self.path / str(task.id), task.placement.sub.stores) for task in self._tasks
+                LocalState(runtime.state_path / str(task.id), task.placement.sub.stores)
+                for task in self._tasks
             ]
-        log = self._log
         for task, state in zip(self._tasks, self._states, strict=True):
-            state.prepare(task.accepted(newest), task.reading(lambda: log))
+            state.prepare(task.accepted(commit), task.reading(lambda: runtime.log))
+        runtime.global_tables.follow(tables)
         self._held = newest
         self._readers.renew()
 
     def close(self) -> None:
         """Close the copy; the files stay, and a later one goes on from them."""
         with self._lock.plain:
+            self._lock.closed = True
             for state in self._states:
                 state.close()
-            self._lock.closed = True
+            self._states = []
             self._readers.close()
-            if self._log is not None:
-                self._log.close()
-            self._log, self._states = None, []
+            self._runtime.close()
 
 
 class _Following:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.log.base import Chunk, TopicPartition
 from headrace.record import TaskId
-from headrace.spark.commit import Plan
 from headrace.state.disk import Disk, OvertakenError
 from headrace.state.environment import MAP_SIZE
 from headrace.state.stamps import Held, Stamp, layout
@@ -41,10 +40,10 @@ class GlobalTables:
         for table in self._tables:
             self.stores.update(table.stores)
 
-    def follow(self, plan: Plan) -> None:
-        """Read every table up to the plan's end of its topic."""
+    def follow(self, ends: Mapping[str, list[int]]) -> None:
+        """Read every table up to these offsets of its topic."""
         for table in self._tables:
-            table.follow(plan.globals[table.topic])
+            table.follow(ends[table.topic])
 
     def close(self) -> None:
         for table in self._tables:
