@@ -14,10 +14,11 @@ from random import Random
 
 import drill_app
 import pytest
-from without_spark import OfflineApplication
+from without_spark import BrokenOffError, OfflineApplication
 
 from headrace import StreamsBuilder
 from headrace.cli.main import main
+from headrace.log.base import Outgoing
 from headrace.restore.recorded import recorded
 from headrace.restore.standby import Standby, statuses
 from headrace.restore.standby_process import StandbyProcesses
@@ -243,6 +244,46 @@ def test_a_host_says_itself_where_its_copies_are(
     monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-a"))
     lose_the_disk(app)
     assert recoveries(app.feed("words", words(3))) == {"taken_over"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_lost_and_whenever_a_copy_was_made_the_stores_are_right(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches that are broken off after their local commits, lost disks, copies of any age, in any order."""
+    monkeypatch.setattr("headrace.state.recovery._WORTH_A_COPY", 1)
+    random = Random(seed)
+    ways: set[str] = set()
+    with OfflineApplication(drill_app.topology, tmp_path / "app") as app:
+        app.feed("words", words(0, 100))
+        standby = standby_of(app)
+        standby.follow()
+        for number in range(1, 14):
+            app.log.append([outgoing(words(number, 100))])
+            if random.random() < 0.4:
+                with pytest.raises(BrokenOffError):
+                    app.batch(publish=False)
+                app.restart()
+            if random.random() < 0.4:
+                lose_the_disk(app)
+            ways |= recoveries(app.batch())
+            if random.random() < 0.5:
+                standby.follow()
+            if random.random() < 0.2:
+                standby.close()
+                standby = standby_of(app)
+        standby.close()
+        found = content(app)
+    with OfflineApplication(drill_app.topology, tmp_path / "untouched") as other:
+        for number in range(14):
+            other.feed("words", words(number, 100))
+        assert found == content(other)
+    assert "taken_over" in ways
+
+
+def outgoing(records: Iterator[tuple[bytes, bytes, int]]) -> Outgoing:
+    keys, values, times = zip(*records, strict=True)
+    return Outgoing("words", list(keys), list(values), list(times))
 
 
 def command(tmp_path: Path, *more: str) -> list[str]:
