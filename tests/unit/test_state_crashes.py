@@ -334,6 +334,27 @@ def test_what_others_do_to_a_file_that_is_open_is_noticed_before_it_is_read(
     state.close()
 
 
+def test_a_file_that_was_not_sealed_is_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process leaves it that was killed between its commit and the seal."""
+    made(tmp_path)
+    os.utime(tmp_path / "data.mdb")
+    looked: list[Path] = []
+
+    def is_readable(directory: Path) -> bool:
+        looked.append(directory)
+        return True
+
+    monkeypatch.setattr("headrace.state.environment.is_readable", is_readable)
+    state = LocalState(tmp_path, [SPEC])
+    for _ in range(3):
+        assert state.prepare(processes.accepted(2), no_changelog).kind == "same"
+    assert len(dict(state.backend("s").range(None, None))) == processes.KEYS
+    assert looked == [tmp_path]
+    state.close()
+
+
 def test_a_file_of_garbage_is_not_thrown_away_by_who_only_reads(tmp_path: Path) -> None:
     data = made(tmp_path) / "data.mdb"
     overwrite(data)

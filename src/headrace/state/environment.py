@@ -53,7 +53,8 @@ class Environment:
         self.is_for_writing = False
         self._env: Any = self._start(map_size, reading)
         self._identity = self._file_identity()
-        self._known: tuple[int, int] | None = None
+        # It was looked at just now: also a file that nobody has sealed since a process was killed is as it should be.
+        self._known: tuple[int, int] | None = self._seal.now()
 
     def _start(self, map_size: int, reading: bool) -> Any:
         try:

@@ -77,18 +77,22 @@ class SealFile:
             return "whole" if seal.clean and untouched else "lost"
         return "whole" if untouched else "doubtful"
 
+    def now(self) -> tuple[int, int] | None:
+        """Size and time of the file; None when there is none."""
+        try:
+            stat = self._data.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_size, stat.st_mtime_ns
+
     def untouched(self, known: tuple[int, int] | None) -> tuple[int, int] | None:
         """Size and time of the file, if nobody has changed it but those who seal it afterwards; else None.
 
         `known` is what this answered the last time; while that is still true, nothing has to be read.
         """
         for _ in range(_TRIES):
-            try:
-                stat = self._data.stat()
-            except FileNotFoundError:
-                return None
-            found = stat.st_size, stat.st_mtime_ns
-            if found == known:
+            found = self.now()
+            if found is None or found == known:
                 return found
             seal = self.read()
             if seal is not None and (seal.size, seal.modified) == found:
