@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
@@ -101,13 +102,13 @@ class Program:
         return sum(machine.memory_mb(pid) for pid in pids)
 
     def checkpoint_bytes(self) -> int:
-        """Bytes in the checkpoints of Spark's queries: in a folder of that name, or what a Spark program calls its
-        state.
-        """
-        places = [*self.folder.glob("tmp/*/checkpoint"), *self.folder.glob("state-*")]
-        if self.command[1:3] == ["-m", "benchmarks.peers.apps.headrace_app"]:
-            places = places[: len(places) - self.copies]
-        return sum(file.stat().st_size for place in places for file in place.rglob("*") if file.is_file())
+        """Bytes in the checkpoints of Spark's queries: folders of that name, or what a program calls its state."""
+        places = [*self.folder.glob("tmp/*/checkpoint")] or [*self.folder.glob("state-*")]
+        total = 0
+        for file in (file for place in places for file in place.rglob("*")):
+            with contextlib.suppress(OSError):  # it may be gone by now
+                total += file.stat().st_size if file.is_file() else 0
+        return total
 
     def stop(self) -> None:
         """Ask it to end; what is left of its session after half a minute is killed."""
