@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
             if not is_confirmed(args, f"rescale application `{config.application_id}`?"):
                 print("nothing was done")
                 return 1
+            show.total = plan.total
             rescale(app, plan, show)
     show.end()
     print(f"application `{config.application_id}` has {args.tasks} task{'' if args.tasks == 1 else 's'} now")
@@ -82,17 +83,21 @@ class _Progress:
     def __init__(self) -> None:
         self._last = time.monotonic()
         self._doing = ""
-        self._count = self._told = 0
+        self._done: dict[str, int] = {}
+        self.total = 0
+        """How many records there are, once that is known; of a key that has several, fewer are written."""
 
     def __call__(self, doing: str, count: int) -> None:
-        if doing != self._doing:
-            self._doing, self._count = doing, 0
-        self._count += count
+        self._doing = doing
+        step = doing.partition(" ")[0]
+        self._done[step] = self._done.get(step, 0) + count
         if time.monotonic() - self._last >= 1:
             self.end()
 
     def end(self) -> None:
         """Tell what was done last."""
         self._last = time.monotonic()
-        if self._count:
-            print(f"{self._doing}: {self._count:,} records", file=sys.stderr, flush=True)
+        done = self._done.get(self._doing.partition(" ")[0])
+        if done:
+            of = f" of {self.total:,}" if self.total else ""
+            print(f"{self._doing}: {done:,}{of} records", file=sys.stderr, flush=True)
