@@ -26,7 +26,7 @@ from headrace.errors import SparkFailedError
 from headrace.failpoints import failpoint
 from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
-from headrace.spark.commit import CommitRecord
+from headrace.spark.commit import CommitRecord, Report
 from headrace.spark.failure import unpack_failure
 from headrace.spark.hosts import is_one_host
 from headrace.spark.progress import Progress, ProgressFile
@@ -122,7 +122,7 @@ class SparkQuery:
             watch.lap("sort")
             self._publishing.wait()
             watch.lap("behind")
-            self._busy = sum(sum(report.seconds.values()) for report in collected.reports) > BUSY
+            self._busy = sum(map(worked, collected.reports)) > BUSY
             self._ahead = self.committer.coming(collected) if self._one_host else None
             if self._ahead is None:
                 self._publish(collected, watch, divided)
@@ -250,6 +250,11 @@ class SparkQuery:
         self._publishing.join(PATIENCE)
         shutil.rmtree(self._folder, ignore_errors=True)
         return clean
+
+
+def worked(report: Report) -> float:
+    """Seconds that a task or reader was at work, without those in which it waited for the commit before."""
+    return sum(spent for name, spent in report.seconds.items() if name != "wait")
 
 
 def in_a_few_words(text: str) -> str:
