@@ -15,6 +15,7 @@ from headrace.app.topics import prepare_topics
 from headrace.config import StreamsConfig
 from headrace.log import log_config, open_log
 from headrace.log.base import Outgoing
+from headrace.spark.commit import CommitRecord, Plan
 from headrace.spark.layout import lay_out
 from headrace.spark.planner import Planner
 from headrace.spark.publish import Batch, Committer
@@ -70,21 +71,34 @@ class OfflineApplication:
 
     def feed(self, topic: str, records: Iterable[tuple[bytes, bytes | None, int]]) -> Batch:
         """Append records and run one batch over them."""
+        self.append(topic, records)
+        return self.batch()
+
+    def append(self, topic: str, records: Iterable[tuple[bytes, bytes | None, int]]) -> None:
+        """Append records."""
         keys, values, times = zip(*records, strict=True)
         self.log.append([Outgoing(topic, list(keys), list(values), list(times))])
-        return self.batch()
 
     def batch(self, *, publish: bool = True) -> Batch:
         """The next batch; without `publish` it ends as if the driver had died before its transaction."""
-        plan = self.planner.plan(self.committer.base)
+        table = self.run(self.plan(self.committer.base))
+        if not publish:
+            raise BrokenOffError
+        self.batches.append(self.committer.publish(table, Stopwatch()))
+        return self.batches[-1]
+
+    def plan(self, base: CommitRecord) -> Plan:
+        """The plan of the next batch."""
+        plan = self.planner.plan(base)
         assert plan is not None
+        return plan
+
+    def run(self, plan: Plan) -> pa.Table:
+        """What comes of a plan, for the driver."""
         numbers = range(max(self.layout.topics.values()))
         made = read_rows(self.runtime, plan, numbers, control=True)
         done = [row for part in run_together(self.runtime, made) for row in part]
-        if not publish:
-            raise BrokenOffError
-        self.batches.append(self.committer.publish(pa.Table.from_batches([to_batch(done)]), Stopwatch()))
-        return self.batches[-1]
+        return pa.Table.from_batches([to_batch(done)])
 
     def content(self, store: str) -> dict[bytes, bytes]:
         """All bytes of a store, over all tasks, as of the last batch."""
