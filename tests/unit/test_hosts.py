@@ -105,3 +105,15 @@ def test_on_a_cluster_executors_find_our_code_and_that_of_the_user() -> None:
     assert theirs[path] == f"{headrace_zip().name}:lib.zip"
     assert theirs["spark.locality.wait"] == "1s"
     assert path not in settings_for("local[2]", {})
+
+
+@pytest.mark.parametrize(
+    ("module", "said"), [("pyspark.sql.worker.plan_data_source_read", ""), ("other", "a trace")]
+)
+def test_a_process_that_only_describes_the_source_dies_silently(module: str, said: str) -> None:
+    code = (
+        "import sys; from headrace.spark.source import HeadraceSource\n"
+        "HeadraceSource({}).schema(); print('a trace', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == said
