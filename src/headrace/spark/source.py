@@ -122,7 +122,8 @@ class HeadraceReader(DataSourceStreamReader):
             if time.monotonic() >= until:
                 return start
             time.sleep(self._idle)
-            self._idle = min(0.02, self._idle * 1.2)
+            # Often at first; the longer nothing comes, the less often.
+            self._idle = min(0.05, self._idle * (1.2 if self._idle < 0.02 else 1.02))
 
     def commit(self, end: dict[str, Any]) -> None:
         """Spark has written down that a batch is done; the log knew before."""
