@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from headrace.cli.main import main
 from headrace.log.base import TopicLog
-from headrace.restore.recorded import recorded
+from headrace.restore.recorded import newest_commit, recorded
 from headrace.restore.standby import Standby
 from tests.chaos import counting_app
 from tests.kafka.broker import Broker
@@ -43,16 +44,27 @@ def app(broker: Broker, log: TopicLog, name: str, tmp_path: Path) -> Iterator[Of
             log.delete_topic(topic)
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    """The broker takes a moment to show what was committed."""
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
 def test_a_copy_follows_changelogs_on_a_broker_and_is_taken_over(
     app: OfflineApplication, broker: Broker, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app.feed("in", words(0, 3_000))
+    wait_for(lambda: app.log.committed(name) is not None)
     standby = Standby(recorded(app.topology, app.config, app.log), app.log)
     assert standby.follow().commit == 1
     app.feed("in", words(3_000, 200))
+    wait_for(lambda: standby.follow().commit == 2)
     assert standby.follow().records < 2 * 3_200 + 1_000
     standby.close()
     app.feed("in", words(3_200, 50))
+    wait_for(lambda: newest_commit(app.log, name).number == 3)
     where = ["--application-id", name, "--bootstrap-servers", broker.bootstrap_servers]
     file = str(Path(counting_app.__file__))
     command = ["drill", "restore", file, *where, "--data-dir", str(tmp_path), "--format", "json", "--quiet"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headrace.config import StreamsConfig
 from headrace.errors import StartError
 from headrace.log.base import TopicLog
-from headrace.log.commits import commits_topic, read_commit
+from headrace.log.commits import commits_topic
 from headrace.spark.changelogs import TaskChangelogs
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.layout import HEAD, Layout, lay_out, missing_topics
@@ -51,7 +51,7 @@ def recorded(topology: Topology, config: StreamsConfig, log: TopicLog) -> Record
 
 def newest_commit(log: TopicLog, application_id: str) -> CommitRecord:
     """The newest commit; StartError when there is none."""
-    record = read_commit(log, application_id)
+    record = log.committed(application_id)
     if record is None:
         raise StartError(
             f"application `{application_id}` has committed nothing yet: there is no commit in "
