@@ -175,10 +175,15 @@ def _strike_first_commit(app: Subject) -> None:
 def _wait_until_hit(app: Subject, point: str) -> None:
     """Spark tells of its commits late, and upkeep comes when it is due: more batches may be needed."""
     if point.startswith(("spark.", "upkeep.")):
-        deadline = time.monotonic() + 60
-        while (app.driver.failpoints / point).exists() and time.monotonic() < deadline:
-            app.settle_or_end()
-            if (app.driver.failpoints / point).exists() and app.driver.process.poll() is None:
+        file = app.driver.failpoints / point
+        deadline = time.monotonic() + 90
+
+        def hit() -> bool:
+            return not file.exists()
+
+        while not hit() and time.monotonic() < deadline:
+            app.settle(or_else=hit)
+            if not hit():
                 app.feed()
     app.driver.wait_until_hit(point)
 

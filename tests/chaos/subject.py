@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -61,26 +60,18 @@ class Subject:
         fresh.write_text(str(clock))
         fresh.replace(file)
 
-    def settle(self) -> None:
-        """Wait until all input is committed, and all that the application has sent to itself."""
+    def settle(self, or_else: Callable[[], bool] = lambda: False) -> None:
+        """Wait until all input is committed, and all that the application has sent to itself; or else for something."""
         deadline = time.monotonic() + TIMEOUT
         topics = (*self.kind.streams, *self.kind.tables)
         inputs = [TopicPartition(topic, number) for topic in topics for number in range(PARTITIONS)]
         ended = self.driver.process.poll
-        while (base := self.base()) is None or behind(base, self.log.latest(inputs)):
-            assert ended() is None, f"ended with {ended()}:\n{self.driver.said()}"
+        while not or_else() and ((base := self.base()) is None or behind(base, self.log.latest(inputs))):
+            assert ended() is None or or_else(), f"ended with {ended()}:\n{self.driver.said()}"
             assert time.monotonic() < deadline, f"committed is {base}:\n{self.driver.said()}"
             if base is not None and base.wall_clock >= self.clock:
                 self.tick(self.clock + 1)  # for the batch that reads what the last one has sent
             time.sleep(0.02)
-
-    def settle_or_end(self) -> None:
-        """Wait until all is committed, or the driver has been killed meanwhile."""
-        try:
-            self.settle()
-        except AssertionError:
-            if self.driver.process.poll() != -signal.SIGKILL:
-                raise
 
     def base(self) -> CommitRecord | None:
         """The newest commit."""
