@@ -102,15 +102,21 @@ class Driver:
         """Kill it, or its Java process or planner, or one of its workers or executors, as soon as there is one; the one
         that has started the process `near`, if there is such a one.
         """
-        found: list[int] = []
-
-        def there() -> bool:
-            found[:] = [self.process.pid] if victim == "driver" else getattr(self, f"_{victim}s")()
-            return bool(found)
-
-        self._wait(there, f"has no {victim}")
+        self._wait(lambda: self.has(victim), f"has no {victim}")
+        found = self._victims(victim)
         above = [pid for pid in found if near is not None and near in children(pid)]
-        os.kill(random.choice(above or found), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, IndexError):  # it may just have ended by itself
+            os.kill(random.choice(above or found), signal.SIGKILL)
+
+    def has(self, victim: str) -> bool:
+        """Whether there is such a process."""
+        return bool(self._victims(victim))
+
+    def _victims(self, victim: str) -> list[int]:
+        if victim == "driver":
+            return [self.process.pid]
+        found: list[int] = getattr(self, f"_{victim}s")()
+        return found
 
     def _with(self, text: bytes) -> list[int]:
         return [pid for pid in self._pids() if text in _text(pid, "cmdline")]

@@ -147,7 +147,13 @@ def strike(app: Subject, kill: Kill) -> None:
         driver.arm(kill.point, HOLD)
         app.feed()
         _wait_until_hit(app, kill.point)
-        driver.kill(kill.victim, app.random, driver.held(kill.point))
+        near = driver.held(kill.point)
+        if not driver.has(kill.victim):
+            # Workers may be gone when the batch is with the driver: then the next one dies.
+            driver.disarm()
+            app.settle()
+            app.feed()
+        driver.kill(kill.victim, app.random, near)
         if kill.victim not in ENDS_THE_DRIVER:
             time.sleep(0.05)
         driver.disarm()

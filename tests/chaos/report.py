@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.chaos.kills import Result
+from tests.chaos.schedule import all_rounds
 from tests.tables import table
 
 
@@ -28,13 +30,29 @@ def report(folder: Path) -> str:
         f"as in the test driver: {records:,} records in output topics and {rows:,} rows in stores were compared at "
         "the ends of the rounds."
     )
+    left = not_run({file.stem for file in folder.glob("*.json")})
     return "\n\n".join(
         [
-            summary,
+            summary + (f" Not run: {', '.join(left)}." if left else " All rounds were run."),
             _by(results, ["topology", "log", "victim"], lambda r: (r.topology, r.where, r.victim)),
             _by(results, ["point", "victim", "log"], lambda r: (r.point, r.victim, r.where)),
         ]
     )
+
+
+def not_run(kept: set[str]) -> list[str]:
+    """The rounds, and the shares of rounds, of which nothing was kept."""
+    found = []
+    for name in (each.name for each in all_rounds(1)):
+        shares = sorted(
+            stem.removeprefix(f"{name}-") for stem in kept if re.fullmatch(rf"{name}-\d+-of-\d+", stem)
+        )
+        if not shares:
+            found.append(name)
+            continue
+        count = int(shares[0].rpartition("-")[2])
+        found += [f"{name} {n}/{count}" for n in range(1, count + 1) if f"{n}-of-{count}" not in shares]
+    return found
 
 
 def _by(results: Sequence[Result], head: list[str], key: Callable[[Result], tuple[str, ...]]) -> str:

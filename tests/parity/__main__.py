@@ -188,7 +188,10 @@ def report(found: Sequence[Answer], covered: Coverage) -> str:
         rows.append([label, *_counted(these)])
     rows.append(["all", *_counted(found)])
     head = ["", "scenarios", "seeds", "runs", "batches", "records", "stores", "rows", "differences"]
-    return "\n\n".join([table(head, rows), covered.text()])
+    whole = sum(len(ways(name)) for name in SCENARIOS)
+    names = {way.scenario for way in ran}
+    summary = f"{len(found):,} of {whole:,} runs, over {len(names)} of {len(SCENARIOS)} scenarios:"
+    return "\n\n".join([summary, table(head, rows), covered.text()])
 
 
 def _counted(answers: Sequence[Answer]) -> list[int]:
