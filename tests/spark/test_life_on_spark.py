@@ -273,28 +273,20 @@ def test_a_query_is_replaced_until_it_works(application: Make, tmp_path: Path) -
 
 
 def test_replacing_for_ever_waits_longer_each_time_and_can_be_closed(
-    application: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    application: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = application(failing(tmp_path), partitions=1)
     streams = app.create()
-    waits: list[float] = []
-    wait = streams._watcher._ending.wait
-
-    def record(seconds: float) -> bool:
-        if seconds != 0.05:
-            waits.append(seconds)
-        return wait(0 if seconds != 0.05 and len(waits) < 4 else seconds)
-
-    monkeypatch.setattr(streams._watcher._ending, "wait", record)
     streams.set_uncaught_exception_handler(lambda error: REPLACE)
     append(app.log, {"in": [encoded("a", 13, 6)]})
     streams.start()
     until = time.monotonic() + TIMEOUT
-    while len(waits) < 4:
+    while streams.metrics.replaced < 4:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert streams.close()
-    assert waits[:4] == [0.1, 0.2, 0.4, 0.8]
+    said = [record.getMessage() for record in caplog.records if "replacing" in record.getMessage()]
+    assert [text.split()[4] for text in said[:4]] == ["0.1", "0.2", "0.4", "0.8"]
     assert streams.state is State.NOT_RUNNING
     assert flat(app.read("out")) == []
 
