@@ -41,7 +41,7 @@ format: $(READY) ## put the code into shape
 .PHONY: fast
 fast: $(READY) ## tests that need no JVM: operators, stores, log, docs
 	$(call say,fast tests)
-	@$(PYTEST) --doctest-modules $(call present,unit semantics docs) src
+	@$(PYTEST) -n auto --dist loadfile --doctest-modules $(call present,unit semantics docs) src
 
 .PHONY: slow
 slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes
