@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from tests.kafka.broker import Broker
 from tests.spark.harness.records import Part, Rec, by_key, flat
 from tests.spark.harness.sparkless import Sparkless
 
-NOW = 1_700_000_000_000
+NOW = time.time_ns() // 1_000_000
+"""A broker deletes old windows by the clock."""
 
 
 def counting(name: str) -> Topology:

@@ -22,8 +22,12 @@ BIG = ("0_0", "0_1")
 """The tasks whose keys are many."""
 
 
+NOW = time.time_ns() // 1_000_000
+"""A broker deletes old sessions by the clock: those of another year would be gone from the changelog at any moment."""
+
+
 def words(begin: int, count: int) -> list[tuple[bytes, bytes, int]]:
-    return [(b"k%d" % number, b"a%d" % number, 1_000 + number) for number in range(begin, begin + count)]
+    return [(b"k%d" % number, b"a%d" % number, NOW + number) for number in range(begin, begin + count)]
 
 
 @pytest.fixture

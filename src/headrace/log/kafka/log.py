@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from headrace.log.kafka.at_least_once import AtLeastOncePublisher
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
 from headrace.log.kafka.failures import translate
 from headrace.log.kafka.group import KafkaGroup
-from headrace.log.kafka.producing import plan, send
+from headrace.log.kafka.producing import Watch, plan, send, send_and_watch
 from headrace.log.kafka.publisher import KafkaPublisher
 from headrace.log.kafka.reader import Reader, shared_reader
 from headrace.log.kafka.transaction import Planned
@@ -119,9 +120,11 @@ class KafkaLog:
                 self._transactional = made
             producer = self._transactional
             producer.begin_transaction()
+            watch = Watch()
             try:
                 for item, partitions in planned:
-                    send(producer, item, partitions)
+                    send_and_watch(producer, item, partitions, watch.report)
+                producer.flush(6 * settings.TIMEOUT)
                 producer.commit_transaction(6 * settings.TIMEOUT)
             except BaseException:
                 self._transactional = None
@@ -130,6 +133,16 @@ class KafkaLog:
         except KafkaException as error:
             self._transactional = None
             raise translate(error, self.config, "an append") from error
+        self._wait_until_seen(watch.ends)
+
+    def _wait_until_seen(self, ends: Mapping[TopicPartition, int]) -> None:
+        """The broker says that a transaction is committed a moment before readers see it."""
+        until = time.monotonic() + settings.TIMEOUT
+        while time.monotonic() < until:
+            seen = self.latest(ends)
+            if all(seen[place] >= end for place, end in ends.items()):
+                return
+            time.sleep(0.005)
 
     def _on_failure(self, error: Any, message: Any) -> None:
         if error is not None:
