@@ -138,6 +138,21 @@ def test_a_topic_made_anew_is_read_from_its_own_beginning(log: TopicLog, name: s
     assert offsets(log, {place: (0, 3)}) == {place: [0, 1, 2]}
 
 
+def test_topics_made_anew_again_and_again_while_others_are_read(log: TopicLog, name: str) -> None:
+    """The consumer is in the middle of the old one, or has just heard that it is gone."""
+    other = f"{name}-other"
+    fill(log, other, [1_000])
+    places = [TopicPartition(name, number) for number in range(3)]
+    for round_ in range(12):
+        counts = [5 + (round_ * (number + 1)) % 4 for number in range(3)]
+        fill(log, name, counts)
+        wanted = {place: (0, count - 1) for place, count in zip(places, counts, strict=True)}
+        assert offsets(log, wanted) == {place: list(range(end)) for place, (_, end) in wanted.items()}
+        aside = {TopicPartition(other, 0): (0, 1_000)}
+        assert offsets(log, aside) == {TopicPartition(other, 0): list(range(1_000))}
+        log.delete_topic(name)
+
+
 def test_a_partition_that_does_not_exist_is_named(log: TopicLog, name: str) -> None:
     fill(log, name, [1])
     for attempt in (

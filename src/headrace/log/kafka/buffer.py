@@ -21,6 +21,7 @@ class Buffer:
         "_timestamps",
         "_values",
         "busy",
+        "fresh",
         "next",
         "paused",
         "place",
@@ -39,6 +40,8 @@ class Buffer:
         self.used = time.monotonic()
         self.busy = False
         self.paused = False
+        self.fresh = True
+        """Whether nothing was heard of the partition since it was assigned."""
         self._clear()
 
     def _clear(self) -> None:
@@ -54,7 +57,7 @@ class Buffer:
     def add(self, messages: Sequence[Any]) -> None:
         """Take messages of the partition, in order."""
         offsets = [message.offset() for message in messages]
-        self.seen = offsets[-1] + 1
+        self.seen, self.fresh = offsets[-1] + 1, False
         if offsets[0] < self.next:  # the reader has skipped ahead
             place = bisect_left(offsets, self.next)
             offsets, messages = offsets[place:], messages[place:]

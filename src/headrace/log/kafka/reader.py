@@ -171,12 +171,18 @@ class Reader:
 
     def _handle(self, buffer: Buffer, error: KafkaError, offset: int) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
-            buffer.seen = max(buffer.seen, offset)
+            buffer.seen, buffer.fresh = max(buffer.seen, offset), False
         elif not buffer.busy:
             # Only read ahead, of a topic that is gone or was made anew meanwhile: not the matter of who reads now.
             self._drop({buffer.place})
         elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
             first, end = self._connection.bounds(buffer.place)
+            if buffer.fresh and first <= buffer.seen and buffer.wanted[1] <= end:
+                # The consumer remembers a topic of that name from before it was made anew. Asked again, it does not.
+                buffer.fresh = False
+                self._consumer.incremental_unassign([Place(*buffer.place)])
+                self._consumer.incremental_assign([Place(*buffer.place, buffer.seen)])
+                return
             self._drop({buffer.place})
             raise _out_of_range(buffer.place, buffer.wanted, (first, end))
         elif is_absent(error):
