@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 from typing import TextIO
 
-from headrace.cli.load import find_config, find_topology, load_module
+from headrace.cli.load import add_application_options, application_of
 from headrace.log import log_config, open_log
 from headrace.restore.drill import Drill, drill
 from headrace.restore.progress import RestoreProgress, count, duration, size
@@ -34,11 +34,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         help="rebuild all stores from the changelogs",
         description=f"{__doc__} Exit code 0: rebuilt, and equal where there was a local copy; {DIFFERS}: not equal.",
     )
-    restore.add_argument("app", help="a Python file with `topology = builder.build()`")
-    restore.add_argument("--application-id", help="default: the name of the file")
-    restore.add_argument("--bootstrap-servers", help="Kafka's brokers; default: the embedded log")
-    restore.add_argument("--data-dir", help="the embedded log and the local stores (default .headrace)")
-    restore.add_argument("--state-dir", help="the local stores, if they are elsewhere")
+    add_application_options(restore)
     restore.add_argument(
         "--into", metavar="DIR", help="rebuild them below this folder (default: beside the local stores)"
     )
@@ -52,15 +48,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def restore_drill(args: argparse.Namespace) -> int:
     """Rebuild, compare, tell, and answer with a code."""
-    module = load_module(args.app)
-    topology = find_topology(module)
-    config = find_config(
-        module,
-        application_id=args.application_id,
-        bootstrap_servers=args.bootstrap_servers,
-        data_dir=args.data_dir,
-        state_dir=args.state_dir,
-    )
+    topology, config = application_of(args)
     log = open_log(log_config(config))
     try:
         known = recorded(topology, config, log)

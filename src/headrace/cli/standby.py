@@ -8,7 +8,7 @@ import sys
 import threading
 from types import FrameType
 
-from headrace.cli.load import find_config, find_topology, load_module
+from headrace.cli.load import add_application_options, application_of
 from headrace.errors import HeadraceError
 from headrace.log import log_config, open_log
 from headrace.restore.recorded import recorded
@@ -20,11 +20,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     parser = commands.add_parser(
         "standby", help="keep a warm copy of an application's stores on this host", description=__doc__
     )
-    parser.add_argument("app", help="a Python file with `topology = builder.build()`")
-    parser.add_argument("--application-id", help="default: the name of the file")
-    parser.add_argument("--bootstrap-servers", help="Kafka's brokers; default: the embedded log")
-    parser.add_argument("--data-dir", help="the embedded log and the local stores (default .headrace)")
-    parser.add_argument("--state-dir", help="the local stores, if they are elsewhere")
+    add_application_options(parser)
     parser.add_argument(
         "--standby-dir",
         help="where the copies are kept (default: beside the local stores); better on another disk",
@@ -36,16 +32,7 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def follow(args: argparse.Namespace) -> int:
     """Follow the changelogs until Ctrl-C or SIGTERM."""
-    module = load_module(args.app)
-    topology = find_topology(module)
-    config = find_config(
-        module,
-        application_id=args.application_id,
-        bootstrap_servers=args.bootstrap_servers,
-        data_dir=args.data_dir,
-        state_dir=args.state_dir,
-        standby_dir=args.standby_dir,
-    )
+    topology, config = application_of(args, standby_dir=args.standby_dir)
     ending = threading.Event()
 
     def asked_to_stop(number: int, frame: FrameType | None) -> None:
