@@ -73,6 +73,8 @@ class StreamsConfig:
     max_task_idle: timedelta = timedelta(0)
     """How long records wait for a partition that they meet in a task, and that has none, before time goes on without
     it. Partitions that have records are always read in the order of time."""
+    task_timeout: timedelta = timedelta(minutes=5)
+    """How long a running application waits for brokers that do not answer, before it fails."""
     master: str | None = None
     """Spark's master; None for this machine's cores."""
     spark: Mapping[str, str] = field(default_factory=dict)
@@ -165,6 +167,7 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         f'"{EXACTLY_ONCE}" or "{AT_LEAST_ONCE}"',
     ),
     "max_task_idle": _DURATION,
+    "task_timeout": _DURATION,
     "windowstore_changelog_additional_retention": _DURATION,
     "auto_offset_reset": (is_offset_reset, ALLOWED),
     "statestore_cache_max_bytes": (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from headrace.app.engine import Engine
 from headrace.errors import (
+    BrokerNotReachableError,
     ConfigError,
     DiskFullError,
     FencedError,
@@ -18,12 +20,21 @@ from headrace.uncaught import StreamThreadExceptionResponse, UncaughtExceptionHa
 
 logger = logging.getLogger("headrace")
 
-FINAL = (ProcessingError, FencedError, OffsetOutOfRangeError, StartError, DiskFullError)
-"""Errors that would only come again: the handler is asked at once."""
+FINAL = (
+    ProcessingError,
+    FencedError,
+    OffsetOutOfRangeError,
+    StartError,
+    DiskFullError,
+    BrokerNotReachableError,
+)
+"""Errors that would only come again: the handler is asked at once. That no broker answers has been waited for."""
 RESTARTS = 3
 """How often in a row a query that was lost with a worker is started again without a commit in between."""
 LONGEST = 30.0
 """Seconds between two replacements, at the most; the first comes after a tenth of one, and each doubles it."""
+PATIENCE = 5.0
+"""The same while no broker answers: it may be back at any moment."""
 
 
 class Watcher:
@@ -36,6 +47,8 @@ class Watcher:
         self._failures = 0
         """Failures since the last commit."""
         self._commits = -1
+        self._silent_since: float | None = None
+        """When it was first noticed, after the last commit, that no broker answers."""
         self._thread = threading.Thread(target=self._watch, name="headrace-monitor", daemon=True)
 
     def start(self) -> None:
@@ -77,8 +90,12 @@ class Watcher:
         """Whether the query is to be started again after this error; if not, the application has failed."""
         engine = self._engine
         commits = engine.metrics.commits
-        self._failures = self._failures + 1 if commits == self._commits else 1
+        if commits != self._commits:
+            self._failures, self._silent_since = 0, None
+        self._failures += 1
         self._commits = commits
+        if can_restart and isinstance(error, BrokerNotReachableError) and self._outlasts(error):
+            return True
         if can_restart and not isinstance(error, FINAL) and self._failures <= RESTARTS:
             logger.warning("the query was lost, starting it again from the last commit: %s", error)
             return True
@@ -108,11 +125,34 @@ class Watcher:
             error.add_note(f"and the uncaught-exception handler raised {type(raised).__name__}: {raised}")
             return None
 
+    def _outlasts(self, error: BrokerNotReachableError) -> bool:
+        """Brokers are restarted and networks come back: wait a while, and false after `task_timeout` of it."""
+        now = time.monotonic()
+        if self._silent_since is None:
+            self._silent_since = now
+        silent, patience = now - self._silent_since, self._engine.config.task_timeout.total_seconds()
+        if silent >= patience:
+            return False
+        pause = self._pause(PATIENCE)
+        logger.warning(
+            "trying again in %.1f s, and for %.0f s more (`task_timeout`): %s",
+            pause,
+            patience - silent,
+            error,
+        )
+        self._engine.rebalance()
+        self._ending.wait(pause)
+        return True
+
+    def _pause(self, longest: float) -> float:
+        """Seconds to wait: longer each time that nothing was committed in between."""
+        return min(longest, 0.1 * 2.0 ** min(self._failures - 1, 20))
+
     def _replace(self, error: BaseException) -> bool:
-        """Wait a while, longer each time that nothing was committed in between. Always true."""
+        """Start again after a while. Always true."""
         metrics = self._engine.metrics
         metrics.replaced += 1
-        pause = min(LONGEST, 0.1 * 2.0 ** min(self._failures - 1, 20))
+        pause = self._pause(LONGEST)
         logger.error(
             "replacing the query in %.1f s, for the %d. time (%d in a row without a commit): %s",
             pause,

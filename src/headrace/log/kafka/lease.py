@@ -27,6 +27,9 @@ from headrace.log.kafka.reader import Reader
 HEARTBEAT_SECONDS = 5.0
 EXPIRY_SECONDS = 15.0
 
+_given_up: set[str] = set()
+"""Owners of this process that want their lease no more, also where the topic could not be told."""
+
 
 class Lease(msgspec.Struct, frozen=True):
     """Who runs the application. A process that takes over has a higher epoch."""
@@ -39,7 +42,7 @@ class Lease(msgspec.Struct, frozen=True):
 
     def is_live(self) -> bool:
         """Whether its holder runs: on this host by looking, elsewhere by the age of its heartbeat."""
-        if self.released:
+        if self.released or self.owner in _given_up:
             return False
         if self.process.is_here():
             return self.process.is_alive()
@@ -125,6 +128,7 @@ class LeaseKeeper:
         """Give the lease back, unless somebody has it already."""
         self._stop.set()
         self._thread.join()
+        _given_up.add(self.owner)
         with contextlib.suppress(HeadraceError):
             if self.is_mine():
                 self._write(msgspec.structs.replace(self._mine, released=True))
