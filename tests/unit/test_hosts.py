@@ -11,13 +11,14 @@ import pytest
 from headrace import StreamsBuilder, StreamsConfig
 from headrace.app import Streams
 from headrace.app.metrics import Metrics
-from headrace.errors import StartError
+from headrace.errors import ProcessingError, StartError, StoreError
 from headrace.spark.bundle import headrace_zip
 from headrace.spark.commit import CommitRecord, Report
 from headrace.spark.failure import pack_failure, unpack_failure
 from headrace.spark.hosts import on_these_hosts
 from headrace.spark.publish import Batch
 from headrace.spark.session import settings_for
+from headrace.state.disk import OvertakenError
 
 
 @pytest.mark.parametrize("master", ["spark://head:7077", "yarn", "k8s://https://head:6443"])
@@ -84,6 +85,15 @@ def test_an_error_of_a_worker_names_its_executor(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(failure, "place", lambda: hosts.Place("node-3", "7"))
     error = unpack_failure(pack_failure(ValueError("no")))
     assert error.__notes__[0].startswith("in a worker (executor 7 on node-3):\n")
+
+
+def test_errors_that_only_a_worker_knows_arrive_as_the_next_one_above() -> None:
+    class OfTheUserError(ProcessingError):
+        """A subclass in the user's file."""
+
+    for error, kind in ((OvertakenError("meanwhile"), StoreError), (OfTheUserError("no"), ProcessingError)):
+        arrived = unpack_failure(pack_failure(error))
+        assert (type(arrived), arrived.message) == (kind, error.message)
 
 
 def test_a_task_that_runs_on_another_host_than_before_has_moved() -> None:

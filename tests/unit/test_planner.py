@@ -142,6 +142,7 @@ def test_commits_keep_their_distance(log: EmbeddedLog) -> None:
     made = planner(log, clock=lambda: 1000, commit_interval_ms=500)
     assert made.plan(start(log, wall_clock=501)) is None
     assert made.plan(start(log, wall_clock=500)) is not None
+    assert made.plan(start(log, wall_clock=9000)) is not None, "the clock was set back: nobody waits for it"
 
 
 def test_records_wait_a_while_for_a_partition_that_they_meet_and_that_has_none(log: EmbeddedLog) -> None:

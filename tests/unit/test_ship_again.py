@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -9,9 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from headrace import StreamsConfig
-from headrace.cli.load import load_module
-from headrace.spark.ship import IN_WORKER, ModuleRef, Shipment, reference, resolve, unpack
+from headrace import StreamsConfig, Topology
+from headrace.cli.load import find_topology, load_module
+from headrace.spark.ship import (
+    IN_WORKER,
+    ModuleRef,
+    Shipment,
+    made_on_import,
+    reference,
+    resolve,
+    unpack,
+)
 
 APP = """
 from headrace import Response, StreamsBuilder
@@ -108,3 +117,38 @@ def test_what_was_sent_to_another_machine_is_replaced_by_what_is_sent_next(tmp_p
     assert [number for number, _ in seen] == [1, 2, 2]
     assert seen[1][1] is seen[2][1]
     del sys.modules["shipped_rules"]
+
+
+def sent(folder: Path, text: str) -> object:
+    """What a worker gets of a file that the command has loaded."""
+    file = folder / "shipped_app.py"
+    file.write_text(text)
+    ref = reference(find_topology(load_module(file)))
+    assert ref is not None
+    del sys.modules["shipped_app"]
+    return resolve(ref)
+
+
+@pytest.mark.parametrize("end", ["", "def topology(): return builder.build()"])
+def test_a_worker_builds_what_the_command_has_built(tmp_path: Path, end: str) -> None:
+    """The file has a builder, or a function: the topology itself is not among its names."""
+    text = SENT.replace("topology = builder.build()", end)
+    topology = sent(tmp_path, text)
+    assert isinstance(topology, Topology)
+    assert [source.topics for sub in topology.sub_topologies() for source in sub.sources] == [("in",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("topology = build()", True),
+        ("if True:\n    a, topology = 1, build()", True),
+        ("from elsewhere import made as topology", True),
+        ("with build() as topology: pass", True),
+        ('if __name__ == "__main__":\n    topology = build()', False),
+        ("def f():\n    topology = build()", False),
+        ("print(topology)", False),
+    ],
+)
+def test_names_that_whoever_imports_a_script_finds(text: str, is_found: bool) -> None:
+    assert ("topology" in made_on_import(ast.parse(text))) is is_found

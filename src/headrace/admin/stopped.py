@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.config import StreamsConfig
-from headrace.errors import AlreadyRunningError, StartError
-from headrace.log import log_config, open_log
+from headrace.errors import AlreadyRunningError
+from headrace.log import existing_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.spark.commit import CommitRecord, decode
 from headrace.topology.topology import Topology
@@ -38,12 +38,7 @@ class Stopped:
 @contextmanager
 def stopped(topology: Topology, config: StreamsConfig, *, only_look: bool = False) -> Iterator[Stopped]:
     """Open an application's log, and hold the application. To only look at it, it may run."""
-    if config.bootstrap_servers is None and not config.log_path.is_dir():
-        raise StartError(
-            f"there is no log in `{config.log_path}`, so application `{config.application_id}` has never run there: "
-            "give its directory with `--data-dir`, or Kafka's brokers with `--bootstrap-servers`"
-        )
-    log = open_log(log_config(config))
+    log = existing_log(config)
     try:
         publisher = None if only_look else _hold(log, config.application_id)
         try:

@@ -10,6 +10,7 @@ from headrace.app.renumbering import renumber
 from headrace.app.topics import prepare_topics
 from headrace.app.upgrading import check_upgrade
 from headrace.config import StreamsConfig
+from headrace.errors import StartError
 from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
@@ -27,6 +28,10 @@ from headrace.topology.topology import Topology
 
 def check_application(topology: Topology, config: StreamsConfig) -> None:
     """What can be known to be wrong before anything is opened."""
+    if not topology.sub_topologies() and not topology.global_stores:
+        raise StartError(
+            "the topology reads no topic: begin with `builder.stream(...)` or `builder.table(...)`"
+        )
     specs = (*topology.stores.values(), *(node.store for node in topology.global_stores))
     check_serdes(topology.nodes.values(), specs, config)
     check_optimization(topology.optimizations, config)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TextIO
 
 from headrace.cli.load import add_application_options, application_of
-from headrace.log import log_config, open_log
+from headrace.errors import ConfigError
+from headrace.log import existing_log
 from headrace.restore.drill import Drill, drill
 from headrace.restore.progress import RestoreProgress, count, duration, size
 from headrace.restore.rebuild import RebuiltStore
@@ -48,8 +49,10 @@ def register(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def restore_drill(args: argparse.Namespace) -> int:
     """Rebuild, compare, tell, and answer with a code."""
+    if args.processes is not None and args.processes < 1:
+        raise ConfigError(f"`--processes` is a number of one or more, got {args.processes}")
     topology, config = application_of(args)
-    log = open_log(log_config(config))
+    log = existing_log(config)
     try:
         known = recorded(topology, config, log)
         topics = dict(log.topics())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
 from headrace.config import StreamsConfig, config_of
-from headrace.dsl.builder import StreamsBuilder
-from headrace.errors import HeadraceError, StartError
+from headrace.errors import ConfigError, HeadraceError, StartError
 from headrace.origin import NOWHERE, Origin, raised_at
+from headrace.topology.modules import topology_of
 from headrace.topology.topology import Topology
 
 
@@ -49,18 +50,8 @@ def _origin(error: Exception) -> Origin | None:
 
 
 def find_topology(module: ModuleType) -> Topology:
-    """The module's `topology`; one that is built by a function or left in a `builder` is kept as `topology`."""
-    topology = getattr(module, "topology", None)
-    if callable(topology) and not isinstance(topology, Topology):
-        topology = topology()
-    if topology is None and isinstance(getattr(module, "builder", None), StreamsBuilder):
-        wanted = getattr(getattr(module, "config", None), "topology_optimization", None)
-        topology = module.builder.build(optimization=wanted or "none")
-    if not isinstance(topology, Topology):
-        raise StartError(
-            f"`{module.__name__}` has no topology: end the file with `topology = builder.build()`"
-        )
-    module.__dict__["topology"] = topology
+    """The module's topology; one that is built by a function or left in a `builder` is kept as `topology`."""
+    topology = module.__dict__["topology"] = topology_of(module)
     return topology
 
 
@@ -89,5 +80,15 @@ def find_config(module: ModuleType, **settings: object) -> StreamsConfig:
         config = {}
     if isinstance(config, StreamsConfig):
         config = {f: getattr(config, f) for f in StreamsConfig.__dataclass_fields__}
+    if not isinstance(config, Mapping) or not all(isinstance(name, str) for name in config):
+        raise ConfigError(
+            f"`config` of `{module.__name__}` must be a `StreamsConfig` or a dict of settings by name, got {config!r}"
+        )
     default = {"application_id": module.__name__.replace("_", "-")}
-    return config_of({**default, **config, **given})
+    try:
+        return config_of({**default, **config, **given})
+    except ConfigError as error:
+        # The line that asked for it is the command's, not the user's.
+        raise ConfigError(
+            f"{error.message} (in the options, or in `config` of `{module.__name__}`)"
+        ) from error

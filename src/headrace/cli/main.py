@@ -60,6 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough, as in `headrace consume t | head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A folder that is none, a file that may not be written.
+        print(f"headrace: `{error.filename}`: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

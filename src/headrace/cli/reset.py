@@ -10,6 +10,7 @@ from headrace.admin.reset import plan_reset, reset
 from headrace.admin.stopped import stopped
 from headrace.cli.common import Commands, add_confirmation, is_confirmed
 from headrace.cli.load import add_application_options, application_of
+from headrace.errors import ConfigError
 
 
 def register(commands: Commands) -> None:
@@ -31,6 +32,8 @@ def register(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show what is to be done, ask, do it."""
+    if args.to_offset is not None and args.to_offset < 0:
+        raise ConfigError(f"`--to-offset` is a number of zero or more, got {args.to_offset}")
     topology, config = application_of(args)
     beginning = Beginning(
         args.to_earliest,
@@ -39,6 +42,10 @@ def run(args: argparse.Namespace) -> int:
         None if args.by_duration is None else to_duration(args.by_duration),
         args.to_offset,
     )
+    if args.input_topics is not None and not beginning.is_chosen:
+        raise ConfigError(
+            "`--input-topics` says for which inputs a beginning holds: give one, such as `--to-latest`"
+        )
     only = None if args.input_topics is None else args.input_topics.split(",")
     with stopped(topology, config, only_look=args.dry_run) as app:
         plan = plan_reset(app, beginning, only)

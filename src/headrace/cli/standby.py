@@ -10,7 +10,7 @@ from types import FrameType
 
 from headrace.cli.load import add_application_options, application_of
 from headrace.errors import HeadraceError
-from headrace.log import log_config, open_log
+from headrace.log import existing_log
 from headrace.restore.recorded import recorded
 from headrace.restore.standby import Standby, Status, keep_following
 
@@ -39,7 +39,7 @@ def follow(args: argparse.Namespace) -> int:
         ending.set()
 
     previous = {number: signal.signal(number, asked_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    log = open_log(log_config(config))
+    log = existing_log(config)
     try:
         standby = Standby(recorded(topology, config, log), log)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headrace.config import AT_LEAST_ONCE, StreamsConfig
-from headrace.errors import ConfigError
+from headrace.errors import ConfigError, StartError
 from headrace.log.base import (
     Chunk,
     Group,
@@ -26,6 +26,7 @@ __all__ = [
     "TopicDescription",
     "TopicLog",
     "TopicPartition",
+    "existing_log",
     "log_config",
     "open_log",
 ]
@@ -50,6 +51,16 @@ def open_log(config: LogConfig) -> TopicLog:
     from headrace.log.embedded import EmbeddedLog
 
     return EmbeddedLog(config.directory, upkeep=config.upkeep)
+
+
+def existing_log(config: StreamsConfig) -> TopicLog:
+    """The log of an application that is said to have run. StartError where there is none: looking makes no log."""
+    if config.bootstrap_servers is None and not config.log_path.is_dir():
+        raise StartError(
+            f"there is no log in `{config.log_path}`, so application `{config.application_id}` has never run there: "
+            "give its directory with `--data-dir`, or Kafka's brokers with `--bootstrap-servers`"
+        )
+    return open_log(log_config(config))
 
 
 def log_config(config: StreamsConfig) -> LogConfig:

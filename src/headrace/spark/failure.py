@@ -23,7 +23,7 @@ def pack_failure(error: BaseException) -> bytes:
     where = str(place()) if place().executor else ""
     if isinstance(error, errors.HeadraceError):
         failure = Failure(
-            type(error).__name__,
+            _known_name(type(error)),
             error.message,
             text,
             error.node,
@@ -34,6 +34,11 @@ def pack_failure(error: BaseException) -> bytes:
     else:
         failure = Failure("", f"{type(error).__name__}: {error}", text, place=where)
     return encode(failure)
+
+
+def _known_name(kind: type[errors.HeadraceError]) -> str:
+    """The error itself, or the next one above it that every process knows: users and stores have some of their own."""
+    return next(known.__name__ for known in kind.__mro__ if getattr(errors, known.__name__, None) is known)
 
 
 def unpack_failure(payload: bytes) -> errors.HeadraceError:

@@ -94,7 +94,9 @@ class Planner:
             backlog = self._idle.without_those_who_wait(
                 backlog, self._groups(backlog), now - self.idle_ms, now
             )
-        if self.planned and not hurry and until is None and now < base.wall_clock + self.commit_interval_ms:
+        # A clock that was set back is no reason to wait until it is there again.
+        early = 0 <= now - base.wall_clock < self.commit_interval_ms
+        if self.planned and not hurry and until is None and early:
             return None
         due = base.due is not None and base.due <= now
         tables = {tp: latest[tp] for tp in self._globals}

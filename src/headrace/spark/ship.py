@@ -8,6 +8,7 @@ holds is pickled.
 
 from __future__ import annotations
 
+import ast
 import base64
 import contextlib
 import hashlib
@@ -16,11 +17,11 @@ import importlib.util
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 from pyspark import cloudpickle
 
@@ -28,6 +29,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import StartError
 from headrace.spark.bundle import is_sent
 from headrace.spark.restores import Channel
+from headrace.topology.modules import topology_of
 from headrace.topology.topology import Topology
 
 IN_WORKER = "HEADRACE_WORKER"
@@ -107,6 +109,8 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         # Of a query that is started again the script has its name already.
         if sys.modules.get(stem) is not module and _is_another(stem, file):
             return None
+        if attribute not in made_on_import(ast.parse(Path(file).read_bytes())):
+            return None
         # What the workers write with a type's name must be found under that name here, too.
         sys.modules.setdefault(stem, module)
         name = stem
@@ -119,6 +123,19 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
     if packaged:
         return ModuleRef(name, attribute, None, str(root))
     return ModuleRef(name, attribute, str(path), str(root), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def made_on_import(node: ast.AST) -> Iterator[str]:
+    """The names that whoever imports a script finds in it: not those that are made for `__main__` alone."""
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            yield node.id
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name
+    elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        guarded = isinstance(node, ast.If) and "__main__" in ast.unparse(node.test)
+        for child in node.orelse if guarded else ast.iter_child_nodes(node):  # type: ignore[attr-defined]
+            yield from made_on_import(child)
 
 
 def _is_another(stem: str, file: str) -> bool:
@@ -136,8 +153,10 @@ def resolve(topology: ModuleRef | Topology) -> Topology:
     """The topology, in a worker: imported by name, or as it came."""
     if isinstance(topology, Topology):
         return topology
-    found: Any = getattr(_import(topology), topology.attribute)
-    return cast(Topology, found)
+    module = _import(topology)
+    found = getattr(module, topology.attribute, None)
+    # The command keeps under that name what a function or a builder of the file has made.
+    return found if isinstance(found, Topology) else topology_of(module)
 
 
 def _import(ref: ModuleRef) -> ModuleType:

@@ -18,6 +18,8 @@ from headrace.log.embedded.settings import DEFAULTS
 
 _STATE = struct.Struct("<qqqq")
 _PLACE = struct.Struct(">II")
+LONGEST = 249
+"""Bytes of a topic's name."""
 
 
 class Topic(msgspec.Struct, frozen=True):
@@ -65,7 +67,10 @@ _decoder = msgspec.json.Decoder(Topic)
 
 def find(txn: Any, environment: Environment, name: str) -> Topic:
     """The topic of a name, or a LogError that says how to make it."""
-    found = txn.get(name.encode(), db=environment.topics)
+    key = name.encode()
+    if not 0 < len(key) <= LONGEST:
+        check_name(name)  # LMDB would not even look for it
+    found = txn.get(key, db=environment.topics)
     if found is None:
         near = difflib.get_close_matches(name, [topic.name for topic in all_topics(txn, environment)], n=1)
         raise LogError(
@@ -88,7 +93,8 @@ def state_key(topic_id: int, partition: int) -> bytes:
 
 def state(txn: Any, environment: Environment, topic: Topic, partition: int) -> PartitionState:
     """The state of one partition."""
-    found = txn.get(state_key(topic.id, partition), db=environment.partitions)
+    known = 0 <= partition < topic.partitions
+    found = txn.get(state_key(topic.id, partition), db=environment.partitions) if known else None
     if found is None:
         raise LogError(
             f"topic `{topic.name}` has partitions 0 to {topic.partitions - 1}, got partition {partition}"
@@ -127,9 +133,9 @@ def create(
 
 def check_name(name: str) -> None:
     """Kafka's rule for the names of topics."""
-    if not re.fullmatch(r"[a-zA-Z0-9._-]{1,249}", name) or name in (".", ".."):
+    if not re.fullmatch(rf"[a-zA-Z0-9._-]{{1,{LONGEST}}}", name) or name in (".", ".."):
         raise LogError(
-            f"a topic's name has 1 to 249 letters, digits, `.`, `_` and `-`, and is not `.` or `..`; got {name!r}"
+            f"a topic's name has 1 to {LONGEST} letters, digits, `.`, `_` and `-`, and is not `.` or `..`; got {name!r}"
         )
 
 
