@@ -4,12 +4,36 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 SWITCH = 0.0005
 """Seconds after which a busy thread lets another one go on. With the usual 5 ms, the few dozen small steps in which the
 next batch is started would take a quarter of a second beside one that is published.
 """
+
+
+_busy = 0
+_usual = SWITCH
+_lock = threading.Lock()
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    """Threads take turns more often meanwhile; the last one of those who want it brings the usual back."""
+    global _busy, _usual
+    with _lock:
+        if not _busy:
+            _usual = sys.getswitchinterval()
+            sys.setswitchinterval(min(_usual, SWITCH))
+        _busy += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _busy -= 1
+            if not _busy:
+                sys.setswitchinterval(_usual)
 
 
 class Beside:
@@ -32,14 +56,11 @@ class Beside:
         self.wait()
 
         def run() -> None:
-            usual = sys.getswitchinterval()
-            sys.setswitchinterval(min(usual, SWITCH))
             try:
-                work()
+                with switching_often():
+                    work()
             except BaseException as error:
                 self._error = error
-            finally:
-                sys.setswitchinterval(usual)
 
         self._thread = threading.Thread(target=run, name="headrace-publish", daemon=True)
         self._thread.start()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from datetime import timedelta
 
 import pytest
 
+from headrace import StreamsBuilder
+from headrace.app import Streams
 from headrace.app.life import Life
 from headrace.app.restoring import RestoreEvents
 from headrace.app.states import State
+from headrace.errors import StoreError
 from headrace.log.base import TopicPartition
 from headrace.spark.restores import RestoreEvent
 
@@ -169,3 +173,45 @@ def test_a_restore_listener_hears_what_kafka_streams_would_tell() -> None:
         ("batch", place, "names", 90, 60),
         ("end", place, "names", 60),
     ]
+
+
+class _Stuck:
+    """A query that cannot be stopped, since the disk of its folder is full, and a log that cannot be closed."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def alive(self) -> bool:
+        return True
+
+    def stop(self, timeout: float | None) -> bool:
+        self.asked.append("query")
+        raise OSError(28, "No space left on device")
+
+    def close(self) -> None:
+        self.asked.append("log")
+        raise StoreError("that, too")
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_end_comes_also_where_something_cannot_be_given_back(
+    failed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).to("out")
+    streams, stuck = Streams(builder.build(), application_id="app"), _Stuck()
+    engine = streams._engine
+    engine.query = engine.opened = stuck  # type: ignore[assignment]
+    closed: list[str] = []
+    engine._leave_spark = lambda: closed.append("spark")  # type: ignore[method-assign]
+    engine.life.become(State.REBALANCING)
+    with caplog.at_level(logging.ERROR, "headrace"):
+        if failed:
+            engine.fail(ValueError("no"))
+            with pytest.raises(ValueError, match="no"):
+                streams.wait(10)
+        else:
+            assert streams.close(timedelta(seconds=10))
+    assert streams.state is (State.ERROR if failed else State.NOT_RUNNING)
+    assert (stuck.asked, closed) == (["query", "log"], ["spark"])
+    assert "not all that it held could be given back" in caplog.text

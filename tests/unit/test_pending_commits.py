@@ -15,7 +15,7 @@ from without_spark import OfflineApplication
 
 from headrace import StreamsBuilder
 from headrace.errors import LogError
-from headrace.spark.commit import Plan
+from headrace.spark.commit import CommitRecord, Plan, decode
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Collected
 from headrace.spark.stopwatch import Stopwatch
@@ -99,3 +99,15 @@ def test_what_is_built_on_a_commit_that_failed_changes_nothing(
     after = app.content("counts")
     assert after.keys() == before.keys()
     assert {value[8:] for value in after.values()} == {(6).to_bytes(8, "big")}
+
+
+def test_the_word_to_shut_down_outlives_a_commit_that_was_under_way(
+    app: OfflineApplication, file: ProgressFile
+) -> None:
+    collected, _ = ahead(app, file)
+    app.committer.shut_down("a poison record")
+    assert app.committer.finish(collected, Stopwatch()).commit.number == 2
+    record = app.log.committed("app")
+    assert record is not None
+    found = decode(record, CommitRecord)
+    assert (found.number, found.shutdown) == (2, "a poison record")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,21 @@ def test_work_beside_raises_where_it_is_waited_for() -> None:
         beside.start(lambda: None)
     beside.start(lambda: None)
     beside.wait()
+
+
+def test_two_that_work_beside_bring_the_usual_switching_of_threads_back() -> None:
+    """The one that begins last ends last: what it found at its begin is not what is usual."""
+    usual = sys.getswitchinterval()
+    first, second = Beside(), Beside()
+    first_may_end, second_may_end = threading.Event(), threading.Event()
+    first.start(partial(_wait, first_may_end))
+    second.start(partial(_wait, second_may_end))
+    first_may_end.set()
+    first.wait()
+    second_may_end.set()
+    second.wait()
+    assert sys.getswitchinterval() == usual
+
+
+def _wait(event: threading.Event) -> None:
+    event.wait(10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from headrace.app.beginning import base_commit
 from headrace.app.life import Life
@@ -140,8 +140,15 @@ class Engine:
             logger.warning("the application failed while it was closed: %s", error)
             return  # whoever closes it also clears up
         self.metrics.failed = 1
-        self.stop(0)
+        self.end(0)
         self.life.become(State.ERROR)
+
+    def end(self, timeout: float | None) -> None:
+        """Stop for good. What cannot be given back is told, and nothing else: somebody waits for the end."""
+        try:
+            self.stop(timeout)
+        except Exception:
+            logger.exception("the application has ended, but not all that it held could be given back")
 
     def shut_down_application(self, error: BaseException) -> None:
         """Tell every other process of this application, through the log, that it is to end."""
@@ -154,21 +161,43 @@ class Engine:
 
     def stop(self, timeout: float | None) -> bool:
         """Stop the query between two batches, and give back what is held. True when that went by the book."""
-        clean = self.query.stop(timeout) if self.query is not None else True
+        # In this order, and each of them whatever happens to those before it.
+        steps = (
+            self._stop_telling,
+            self._end_standbys,
+            self._close_readers,
+            self._close_log,
+            self._leave_spark,
+        )
+        with ExitStack() as stack:
+            for step in reversed(steps):
+                stack.callback(step)
+            return self.query.stop(timeout) if self.query is not None else True
+
+    def _stop_telling(self) -> None:
         self.restores.interrupted()
         self.restores.close()
-        if self._standbys is not None:
-            self._standbys.close()
-            self._standbys = None
+
+    def _end_standbys(self) -> None:
+        standbys, self._standbys = self._standbys, None
+        if standbys is not None:
+            standbys.close()
+
+    def _close_readers(self) -> None:
+        readers, self.readers = self.readers, None
+        if readers is not None:
+            readers.close()
+
+    def _close_log(self) -> None:
         with self._log_lock:
-            for part in (self.readers, self.opened):
-                if part is not None:
-                    part.close()
-            self.readers = self.opened = None
-        if self._spark is not None:
-            release(self._spark)
-            self._spark = None
-        return clean
+            opened, self.opened = self.opened, None
+            if opened is not None:
+                opened.close()
+
+    def _leave_spark(self) -> None:
+        spark, self._spark = self._spark, None
+        if spark is not None:
+            release(spark)
 
     def _run_query(self) -> None:
         opened, config = self.opened, self.config

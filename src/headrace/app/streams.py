@@ -150,7 +150,7 @@ class Streams(Questions):
     def _close(self) -> None:
         with self._starting:
             self._watcher.end()
-            self._engine.stop(None)
+            self._engine.end(None)
         self._life.become(State.NOT_RUNNING)
 
     def clean_up(self) -> None:

@@ -175,6 +175,7 @@ class Committer:
                 for partition, position in enumerate(known)
             }
             self.publisher.publish(Publication([], [], positions, lambda ends: encode(record)))
+            self.base = record  # a commit that was under way must not take the word back
 
     def _plan_of(self, collected: Collected) -> Plan:
         plan = collected.plan

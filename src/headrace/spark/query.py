@@ -235,8 +235,14 @@ class SparkQuery:
             return True
         if not self._folder.exists():
             return not self._runs()  # stopped before
-        # Kept, because the running batch tells the planner of its commit after this.
-        self._tell(stopping=True)
+        try:
+            # Kept, because the running batch tells the planner of its commit after this.
+            self._tell(stopping=True)
+        except OSError as error:
+            logger.warning(
+                "the query is stopped at once, since it cannot be told to come to its end: %s", error
+            )
+            timeout = 0
         if timeout is not None and self.error is not None:
             timeout = max(
                 timeout, ENDING
@@ -246,7 +252,8 @@ class SparkQuery:
             time.sleep(0.01)
         clean = self._file.stop_acknowledged() or not self._runs()
         if self._runs():
-            query.stop()
+            with contextlib.suppress(Py4JError, OSError):  # Spark's own process has ended meanwhile
+                query.stop()
         self._publishing.join(PATIENCE)
         shutil.rmtree(self._folder, ignore_errors=True)
         return clean
