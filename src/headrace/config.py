@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -95,10 +96,10 @@ class StreamsConfig:
     """Where warm copies are; None: beside the local stores."""
 
     def __post_init__(self) -> None:
-        if not self.application_id or not all(c.isalnum() or c in "._-" for c in self.application_id):
+        if not _is_name(self.application_id):
             raise ConfigError(
-                f"`application_id` names topics and folders: letters, digits, `.`, `_` and `-` only, "
-                f"got {self.application_id!r}",
+                f"`application_id` names topics and folders: at most {_LONGEST_NAME} letters, digits, `.`, `_` and "
+                f"`-` only, got {self.application_id!r}",
                 origin=caller(),
             )
         for name, (is_valid, wanted) in _CHECKS.items():
@@ -142,6 +143,24 @@ def config_of(settings: Mapping[str, Any], config: StreamsConfig | None = None) 
     return StreamsConfig(**settings)
 
 
+def _is_name(value: object) -> bool:
+    """Of topics and folders; not one that leads out of its folder."""
+    named = isinstance(value, str) and re.fullmatch(rf"[a-zA-Z0-9._-]{{1,{_LONGEST_NAME}}}", value)
+    return bool(named) and value not in (".", "..")
+
+
+def _or_none(is_valid: Callable[[Any], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or is_valid(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_folder(value: object) -> bool:
+    return isinstance(value, str | os.PathLike) and bool(os.fspath(value))
+
+
 def _is_int(least: int) -> Callable[[object], bool]:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least
 
@@ -156,6 +175,8 @@ def _is_texts(value: object) -> bool:
     )
 
 
+_LONGEST_NAME = 200
+"""Of an application: its topics have longer names, and Kafka allows 249 characters."""
 _COUNT = (_is_int(1), "a number of one or more")
 _DURATION = (_is_duration, "a timedelta of zero or more")
 _CALLABLE = (callable, "a function")
@@ -170,8 +191,15 @@ _CHECKS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "task_timeout": _DURATION,
     "windowstore_changelog_additional_retention": _DURATION,
     "auto_offset_reset": (is_offset_reset, ALLOWED),
+    "bootstrap_servers": (_or_none(_is_text), '"host:port", or several with commas between, or None'),
+    "master": (_or_none(_is_text), "a text, or None for this machine"),
+    "data_dir": (_is_folder, "a folder"),
+    "state_dir": (_or_none(_is_folder), "a folder, or None"),
+    "standby_dir": (_or_none(_is_folder), "a folder, or None"),
+    "dead_letter_topic": (_or_none(_is_name), "the name of a topic, or None"),
+    "create_topics": (_or_none(lambda value: isinstance(value, bool)), "True, False or None"),
     "statestore_cache_max_bytes": (
-        lambda value: value is None or _is_int(0)(value),
+        _or_none(_is_int(0)),
         "a number of bytes, 0 for no cache, or None",
     ),
     "default_timestamp_extractor": (callable, "a function of a record and the time of its partition"),

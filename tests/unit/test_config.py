@@ -25,6 +25,13 @@ WRONG: list[tuple[str, Any, str]] = [
     ("max_batch_records", 1.5, "a number of one or more"),
     ("replication_factor", 0, "-1 or a number of one or more"),
     ("kafka", {"linger.ms": 5}, "a mapping from names to texts"),
+    ("bootstrap_servers", "", "\"host:port\", or several with commas between, or None, got ''"),
+    ("bootstrap_servers", ["a:1", "b:2"], '"host:port", or several with commas between, or None, got'),
+    ("master", 4, "a text, or None for this machine, got 4"),
+    ("data_dir", None, "a folder, got None"),
+    ("state_dir", "", "a folder, or None, got ''"),
+    ("dead_letter_topic", "dead letters", "the name of a topic, or None, got 'dead letters'"),
+    ("create_topics", "yes", "True, False or None, got 'yes'"),
     ("windowstore_changelog_additional_retention", 1, "a timedelta of zero or more"),
 ]
 
@@ -35,6 +42,12 @@ def test_a_wrong_setting_is_named_with_what_it_must_be(name: str, value: Any, me
         StreamsConfig(application_id="app", **{name: value})
     assert f"`{name}` must be {message}" in str(raised.value)
     assert "test_config.py" in str(raised.value), "the user's line"
+
+
+@pytest.mark.parametrize("name", [5, "", "ä", "a/b", "..", "x" * 201])
+def test_an_application_has_a_name_that_topics_and_folders_can_have(name: Any) -> None:
+    with pytest.raises(ConfigError, match="`application_id` names topics and folders: at most 200 letters"):
+        StreamsConfig(application_id=name)
 
 
 def test_there_are_two_guarantees() -> None:

@@ -177,7 +177,7 @@ def an_iterator_of_a_closed_driver() -> None:
 
 @mistake(
     ConfigError,
-    "`application_id` names topics and folders: letters, digits, `.`, `_` and `-` only, got 'my app'",
+    "`application_id` names topics and folders: at most 200 letters, digits, `.`, `_` and `-` only, got 'my app'",
 )
 def an_application_id_with_a_blank() -> None:
     StreamsConfig(application_id="my app")  # here
