@@ -127,3 +127,13 @@ def test_a_process_that_only_describes_the_source_dies_silently(module: str, sai
     )
     done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == said
+
+
+def test_a_spark_that_tries_slow_tasks_twice_is_refused_before_it_starts(tmp_path: Path) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).to("out")
+    settings = {"spark.speculation": "true"}
+    streams = Streams(builder.build(), application_id="app", data_dir=str(tmp_path), spark=settings)
+    with pytest.raises(StartError, match=r"slow tasks twice \(`spark.speculation`\)"):
+        streams.start()
+    assert streams.state.name == "ERROR"

@@ -11,7 +11,8 @@ import pytest
 from headrace import KStream, KTable, Processor, SessionWindows, StreamsBuilder, key_value_store
 from headrace.errors import MissingTopicError, StartError
 from headrace.record import Record
-from headrace.spark.layout import Layout, lay_out, missing_topics
+from headrace.spark.layout import Layout, lay_out
+from headrace.spark.named_topics import missing_topics
 from headrace.topology.foreign_key import Subscribe
 from headrace.topology.nodes import ProcessorNode
 
@@ -212,7 +213,15 @@ def test_missing_topics_are_named_with_their_source() -> None:
 
 
 def test_a_pattern_does_not_match_what_the_application_made_for_itself() -> None:
-    topics = dict.fromkeys(["in", "app-in", "app-s-changelog", "app-x-repartition", "app-commits", "__x"], 1)
+    made = [
+        "app-s-changelog",
+        "app-x-repartition",
+        "app-x-repartition-rescaled",
+        "app-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000011-topic",
+        "app-mine-subscription-registration-topic",
+        "app-commits",
+    ]
+    topics = dict.fromkeys(["in", "app-in", *made, "__x"], 1)
     layout = laid_out(lambda b: b.stream(re.compile(".*"), value=str).to("out"), **topics)
     assert set(layout.topics) == {"in", "app-in"}
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from headrace.spark.changelogs import memory_store
 from headrace.spark.commit import CommitRecord
+from headrace.spark.named_topics import is_internal
 from headrace.topology.topology import Topology
-
-_INTERNAL = re.compile(
-    r".+(-changelog|-repartition|-subscription-registration-topic|-subscription-response-topic"
-    r"|-KTABLE-FK-JOIN-SUBSCRIPTION-(REGISTRATION|RESPONSE)-\d+-topic)(-rescaled)?"
-)
-"""How Kafka Streams names them; and what a rescaling that was broken off leaves."""
 
 
 class Internals(NamedTuple):
@@ -50,12 +44,3 @@ def internals(
     alike = {name for name in topics if is_internal(name, application_id)} - users
     own = known - users
     return Internals(tuple(sorted(name for name in topics if name in own)), tuple(sorted(alike - own)))
-
-
-def is_internal(name: str, application_id: str) -> bool:
-    """Whether it has the name of an internal topic of this application, or of one whose name begins alike.
-
-    >>> is_internal("shop-counts-changelog", "shop"), is_internal("shop-counts", "shop")
-    (True, False)
-    """
-    return name.startswith(f"{application_id}-") and _INTERNAL.fullmatch(name) is not None

@@ -21,7 +21,7 @@ from headrace.failpoints import failpoint
 from headrace.log.base import Publication, TopicPartition
 from headrace.log.commits import TOPOLOGY
 from headrace.spark.commit import CommitRecord, Pending, encode
-from headrace.spark.layout import source_topics
+from headrace.spark.named_topics import source_topics
 from headrace.topology.topology import Topology
 
 Tell = Callable[[str], None]

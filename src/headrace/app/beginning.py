@@ -16,7 +16,8 @@ from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
 from headrace.offset_reset import OffsetReset
 from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import HEAD, Layout, source_topics
+from headrace.spark.layout import HEAD, Layout
+from headrace.spark.named_topics import source_topics
 from headrace.spark.watching import shorter
 from headrace.topology.topology import Topology
 

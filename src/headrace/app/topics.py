@@ -10,7 +10,8 @@ from headrace.config import StreamsConfig
 from headrace.errors import MissingTopicError
 from headrace.log.base import TopicLog
 from headrace.spark.changelogs import memory_store
-from headrace.spark.layout import HEAD, Layout, missing_topics
+from headrace.spark.layout import HEAD, Layout
+from headrace.spark.named_topics import missing_topics
 from headrace.state.key_schema import MAX_TIME
 from headrace.topology.nodes import SinkNode, SourceNode
 from headrace.topology.stores import StoreSpec

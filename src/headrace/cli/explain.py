@@ -10,7 +10,7 @@ from headrace.cli.load import add_application_options, application_of
 from headrace.errors import ConfigError
 from headrace.spark.explain import explain
 from headrace.spark.explain.available import look
-from headrace.spark.layout import missing_topics
+from headrace.spark.named_topics import missing_topics
 from headrace.topology.topology import Topology
 
 

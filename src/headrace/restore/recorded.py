@@ -10,7 +10,8 @@ from headrace.log.base import TopicLog
 from headrace.log.commits import commits_topic
 from headrace.spark.changelogs import TaskChangelogs
 from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import HEAD, Layout, lay_out, missing_topics
+from headrace.spark.layout import HEAD, Layout, lay_out
+from headrace.spark.named_topics import missing_topics
 from headrace.topology.topology import Topology
 
 

@@ -34,6 +34,15 @@ def check_session(given: Any) -> None:
         raise StartError("the `spark` session that was handed in is stopped: start a new one")
 
 
+def refuse_speculation(said: str | None) -> None:
+    """StartError where Spark is to try slow tasks twice at a time."""
+    if (said or "false").strip().lower() == "true":
+        raise StartError(
+            "this Spark runs slow tasks twice (`spark.speculation`), and two copies of a task would write the same "
+            "local stores: start it with `spark.speculation=false`"
+        )
+
+
 def beside(given: SparkSession, ours: Mapping[str, str], wanted: Mapping[str, str]) -> SparkSession:
     """A session over the same context: `ours` and `wanted` as far as they can be set, a warning or an error where not.
 
@@ -41,11 +50,7 @@ def beside(given: SparkSession, ours: Mapping[str, str], wanted: Mapping[str, st
     """
     check_session(given)
     has = given.sparkContext.getConf()
-    if has.get("spark.speculation", "false") == "true":
-        raise StartError(
-            "this Spark runs slow tasks twice (`spark.speculation`), and two copies of a task would write the same "
-            "local stores: start it with `spark.speculation=false`"
-        )
+    refuse_speculation(has.get("spark.speculation"))
     slow = [
         f"{name}={value}"
         for name, value in ours.items()

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from headrace.errors import MissingTopicError, StartError, TopicConflictError
-from headrace.log.commits import commits_topic
+from headrace.errors import StartError
 from headrace.record import TaskId
 from headrace.spark.counts import partition_counts
 from headrace.spark.loops import back_edges, with_patient_joins
 from headrace.spark.loose import cut_loose, gives_keys
+from headrace.spark.named_topics import source_topics
 from headrace.timestamps import TimestampExtractor, needs_the_past
-from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode, SubTopology
+from headrace.topology.nodes import Node, ProcessorNode, SourceNode, SubTopology
 from headrace.topology.operators import MapValuesAsync, Process
 from headrace.topology.topology import Topology
 
@@ -124,77 +124,6 @@ class Layout:
                 if spec.name == store and spec.changelog_topic is not None:
                     return spec.changelog_topic
         return f"{self.application_id}-{store}-changelog"
-
-
-INTERNAL = ("-changelog", "-repartition", "-subscription-registration-topic", "-subscription-response-topic")
-"""How the names of topics end that Kafka Streams, and Headrace, make for an application."""
-
-
-def source_topics(
-    topology: Topology, available: Mapping[str, int], application_id: str
-) -> dict[str, tuple[str, ...]]:
-    """The topics of the log that each source node reads; patterns are matched against what is there, without what the
-    application has made for itself.
-    """
-    found = {}
-    readers: dict[str, SourceNode] = {}
-    for source in (s for sub in topology.sub_topologies() for s in sub.sources if not s.repartition):
-        found[source.name] = (
-            source.topics if source.pattern is None else _matching(source, available, application_id)
-        )
-        for topic in found[source.name]:
-            other = readers.setdefault(topic, source)
-            if other is not source:
-                raise TopicConflictError(
-                    f"the topic `{topic}`, which the pattern matches, is already read by `{other.name}`, made at "
-                    f"{other.origin}: let each topic match one pattern only, and use that stream again",
-                    node=source.name,
-                    origin=source.origin,
-                )
-    return found
-
-
-def _matching(source: SourceNode, available: Mapping[str, int], application_id: str) -> tuple[str, ...]:
-    pattern, own = source.pattern, f"{application_id}-"
-    assert pattern is not None
-    matching = tuple(
-        sorted(
-            topic
-            for topic in available
-            if pattern.fullmatch(topic)
-            and not topic.startswith("__")
-            and not (topic.startswith(own) and topic.endswith(INTERNAL))
-            and topic != commits_topic(application_id)
-        )
-    )
-    if not matching:
-        raise MissingTopicError(
-            f"no topic matches the pattern `{pattern.pattern}`: create one before the start",
-            node=source.name,
-            origin=source.origin,
-        )
-    return matching
-
-
-def missing_topics(
-    topology: Topology, available: Mapping[str, int]
-) -> list[tuple[str, SourceNode | SinkNode]]:
-    """Topics that do not exist: of sources, also of global tables, and of sinks."""
-    subs = topology.sub_topologies()
-    named: list[tuple[str | None, SourceNode | SinkNode]] = [
-        (topic, s)
-        for s in (
-            *(s for sub in subs for s in sub.sources if not s.repartition),
-            *(g.source for g in topology.global_stores),
-        )
-        for topic in s.topics
-    ]
-    named += [(sink.topic, sink) for sub in subs for sink in sub.sinks if not sink.repartition]
-    found: dict[str, SourceNode | SinkNode] = {}
-    for topic, node in named:
-        if topic is not None and topic not in available:
-            found.setdefault(topic, node)
-    return list(found.items())
 
 
 def is_head(sub: SubTopology, extractor: TimestampExtractor | None = None) -> bool:

@@ -19,7 +19,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headrace.spark.bundle import headrace_zip
-from headrace.spark.handed import beside, check_session
+from headrace.spark.handed import beside, check_session, refuse_speculation
 from headrace.spark.hosts import is_one_host
 from headrace.spark.java import find_java
 from headrace.spark.shims import folder, java_home, python
@@ -200,6 +200,7 @@ def driver_host(spark: SparkSession) -> str | None:
 def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verbose: bool) -> SparkSession:
     if SUBMITTED in os.environ:
         return _submitted_session(master, name, more)
+    refuse_speculation(more.get("spark.speculation"))
     master = master or _here()
     options = {"spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}"}
     settings = {**options, **settings_for(master, more)}
@@ -237,6 +238,7 @@ def _submitted_session(master: str | None, name: str, more: Mapping[str, str]) -
     for key, value in settings_for(told.get("spark.master") or "", {**path, **more}).items():
         if key in NEEDED or key in more or not told.contains(key):
             told.set(key, value)
+    refuse_speculation(told.get("spark.speculation"))
     return _create(SparkSession.builder.config(conf=told))
 
 

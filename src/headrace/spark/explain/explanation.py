@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from headrace.config import StreamsConfig
 from headrace.spark.explain.picture import PlanPicture, plan_picture
 from headrace.spark.explain.text import plan_text
-from headrace.spark.layout import Layout, lay_out, missing_topics
+from headrace.spark.layout import Layout, lay_out
+from headrace.spark.named_topics import missing_topics
 from headrace.topology.topology import Topology
 
 
