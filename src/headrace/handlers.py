@@ -107,8 +107,8 @@ def error_headers(metadata: RecordMetadata | None, error: BaseException) -> Head
     trace = "".join(traceback.format_exception(error))
     return (
         ("__streams.errors.exception", name.encode()),
-        ("__streams.errors.message", str(error).encode()),
-        ("__streams.errors.stacktrace", trace.encode()),
+        ("__streams.errors.message", str(error).encode(errors="backslashreplace")),
+        ("__streams.errors.stacktrace", trace.encode(errors="backslashreplace")),
         ("__streams.errors.topic", None if topic is None else topic.encode()),
         ("__streams.errors.partition", str(partition).encode()),
         ("__streams.errors.offset", str(offset).encode()),

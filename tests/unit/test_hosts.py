@@ -94,6 +94,8 @@ def test_errors_that_only_a_worker_knows_arrive_as_the_next_one_above() -> None:
     for error, kind in ((OvertakenError("meanwhile"), StoreError), (OfTheUserError("no"), ProcessingError)):
         arrived = unpack_failure(pack_failure(error))
         assert (type(arrived), arrived.message) == (kind, error.message)
+    for error in (ValueError("caf\udce9"), ProcessingError("caf\udce9")):
+        assert "caf\\udce9" in unpack_failure(pack_failure(error)).message, "text that is none is spelt out"
 
 
 def test_a_task_that_runs_on_another_host_than_before_has_moved() -> None:

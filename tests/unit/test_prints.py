@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 
@@ -63,6 +63,20 @@ def test_a_task_that_prints_nothing_sends_nothing_and_leaves_nothing(monkeypatch
     print("only once")
     assert len(printed(capture.row(0)).lines) == 1
     assert capture.row(0) == []
+
+
+def test_what_is_no_text_and_what_the_terminal_does_not_have_is_spelt_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    beside = TextIOWrapper(BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", beside)
+    capture = Capture(beside)
+    capture.begin(TaskId(0, 0), lambda: None)
+    print("caf\udce9 ü")
+    found = printed(capture.row(0))
+    assert found.lines == [Line("caf\\udce9 ü")]
+    prints.show([found])
+    assert beside.buffer.getvalue() == b"0_0 | caf\\udce9 \\xfc\n"  # type: ignore[attr-defined]
 
 
 def test_between_tasks_everything_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from headrace.beside import Beside
 from headrace.errors import LogError
+from headrace.spark import progress
 from headrace.spark.commit import CommitRecord
 from headrace.spark.progress import Progress, ProgressFile
 
@@ -39,6 +40,17 @@ def test_a_commit_that_failed_is_not_waited_for(tmp_path: Path) -> None:
     file.give_up()
     with pytest.raises(LogError, match="commit 4 could not be published"):
         file.settled(4)
+
+
+def test_no_two_contents_look_the_same_however_quickly_they_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress.time, "time_ns", lambda: 5_000_000)  # as coarse as a kernel may be
+    driver, task = (ProgressFile(tmp_path / "progress.json") for _ in range(2))
+    for number in range(20):
+        driver.write(Progress(commit(number)))
+        if number % 2:  # the file system gives the first file's number to the third
+            assert task.read().base.number == number
 
 
 def test_the_way_of_a_batch_is_told(tmp_path: Path) -> None:

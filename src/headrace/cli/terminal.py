@@ -14,7 +14,7 @@ from typing import TextIO
 
 from headrace.app import State, Streams
 from headrace.restore.progress import count, duration
-from headrace.spark.prints import Prints
+from headrace.spark.prints import Prints, show
 
 logger = logging.getLogger("headrace")
 
@@ -195,7 +195,7 @@ class Terminal:
     def _prints(self, prints: list[Prints]) -> None:
         with self._lock:
             self._wipe()
-            print("\n".join(map(str, prints)), flush=True)
+            show(prints)
 
     def _say(self, text: str) -> None:
         self.out.write(f"headrace: {text}\n")

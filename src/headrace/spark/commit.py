@@ -145,6 +145,15 @@ def encode(value: msgspec.Struct) -> bytes:
     return _encoder.encode(value)
 
 
+def encodable(text: str) -> str:
+    """The same, as far as JSON can have it: bytes that were no text (`surrogateescape`) are spelt out.
+
+    >>> encodable("caf\\udce9")
+    'caf\\\\udce9'
+    """
+    return text.encode(errors="backslashreplace").decode()
+
+
 def decode(data: bytes, kind: type[T]) -> T:
     """The inverse of `encode`."""
     decoder = _decoders.get(kind)

@@ -7,7 +7,7 @@ import traceback
 from headrace import errors
 from headrace.origin import Origin
 from headrace.record import RecordMetadata
-from headrace.spark.commit import Failure, decode, encode
+from headrace.spark.commit import Failure, decode, encodable, encode
 from headrace.spark.hosts import place
 from headrace.spark.rows import DRIVER, Row
 
@@ -19,12 +19,12 @@ def failure_row(error: BaseException, slot: int = 0) -> Row:
 
 def pack_failure(error: BaseException) -> bytes:
     """An error as bytes, for another process."""
-    text = "".join(traceback.format_exception(error))
+    text = encodable("".join(traceback.format_exception(error)))
     where = str(place()) if place().executor else ""
     if isinstance(error, errors.HeadraceError):
         failure = Failure(
             _known_name(type(error)),
-            error.message,
+            encodable(error.message),
             text,
             error.node,
             None if error.origin is None else (error.origin.file, error.origin.line),
@@ -32,13 +32,14 @@ def pack_failure(error: BaseException) -> bytes:
             where,
         )
     else:
-        failure = Failure("", f"{type(error).__name__}: {error}", text, place=where)
+        failure = Failure("", encodable(f"{type(error).__name__}: {error}"), text, place=where)
     return encode(failure)
 
 
 def _known_name(kind: type[errors.HeadraceError]) -> str:
     """The error itself, or the next one above it that every process knows: users and stores have some of their own."""
-    return next(known.__name__ for known in kind.__mro__ if getattr(errors, known.__name__, None) is known)
+    names = [known.__name__ for known in kind.__mro__]
+    return next(name for name in names if getattr(errors, name, None) in kind.__mro__)
 
 
 def unpack_failure(payload: bytes) -> errors.HeadraceError:

@@ -14,7 +14,7 @@ from typing import TextIO
 import msgspec
 
 from headrace.record import RecordMetadata, TaskId
-from headrace.spark.commit import encode
+from headrace.spark.commit import encodable, encode
 from headrace.spark.rows import DRIVER, Row
 
 LIMIT = 1_000_000
@@ -90,6 +90,7 @@ class Capture(io.TextIOBase):
         if self._size > LIMIT:
             self._more += 1
         else:
+            text = encodable(text)
             self._lines.append(Line(text) if where is None else Line(text, *where))
 
     def flush(self) -> None:
@@ -128,5 +129,9 @@ def printed(slot: int) -> list[Row]:
 
 
 def show(prints: list[Prints]) -> None:
-    """In the driver: to the terminal, all in one go, so that two applications do not mix."""
-    print("\n".join(map(str, prints)), flush=True)
+    """In the driver: to the terminal, all in one go, so that two applications do not mix. What its encoding does not
+    have is spelt out.
+    """
+    encoding = sys.stdout.encoding or "utf-8"
+    text = "\n".join(map(str, prints))
+    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)

@@ -40,6 +40,7 @@ class ProgressFile:
         self._void = self.path.with_suffix(".void")
         self.parcels = self.path.with_suffix(".parcels")
         """The folder for large messages between processes of one host."""
+        self._written = 0
         self._seen: tuple[int, int] | None = None
         self._progress: Progress | None = None
 
@@ -47,6 +48,10 @@ class ProgressFile:
         """Replace the file in one step."""
         fresh = self.path.with_suffix(".new")
         fresh.write_bytes(encode(progress))
+        # Older kernels count in steps of milliseconds, and file systems give a number out again: by these two a reader
+        # knows whether the file has changed, so no two contents may have both in common.
+        self._written = max(time.time_ns(), self._written + 1)
+        os.utime(fresh, ns=(self._written, self._written))
         fresh.replace(self.path)
 
     def read(self) -> Progress:
