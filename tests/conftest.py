@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.kafka.broker import Broker
+from tests.quick_java import use_archive
+
+
+def pytest_configure() -> None:
+    """The first process of a run: all others, and what they start, have its environment."""
+    use_archive()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,9 +23,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None, None, None]:
+    """Name in the end what has failed, in one line each: what is said of them above can be long."""
+    yield
+    for kind in ("error", "failed"):
+        for report in terminalreporter.getreports(kind):
+            terminalreporter.write_line(f"{kind.upper()} {report.nodeid}", red=True)
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """One real broker for the whole run, started when the first test asks for it."""
+    """One real broker for all tests of a process, started when the first one asks for it."""
     broker = Broker(tmp_path_factory.mktemp("kafka"))
     try:
         yield broker.start()
@@ -35,13 +50,16 @@ def failpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(failpoints: Path) -> Iterator[None]:
-    """One session for the whole run, since starting one takes longer than most tests; applications find and use it."""
+    """One session for all tests of a process, since starting one takes longer than most of them; applications find and
+    use it.
+    """
     # Late, because other tests of the same run may need no Spark at all.
     from headrace.spark.session import release, session
 
     before = dict(os.environ)
     os.environ["HEADRACE_FAILPOINTS"] = str(failpoints)
-    made = session(None, "tests", {})
+    # Several processes of a run have one each, beside brokers and the sessions of applications that tests start.
+    made = session(None, "tests", {"spark.driver.memory": "1g"})
     yield
     release(made)
     os.environ.clear()

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.chaos.kills import Outcome, Result, run
-from tests.chaos.quick_java import use_archive
 from tests.chaos.report import report
 from tests.chaos.schedule import Round, all_rounds, share_of
 from tests.kafka.broker import Broker
 from tests.progress import Progress
+from tests.quick_java import make_archive, use_archive
 from tests.tables import replace_generated
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +55,7 @@ def main() -> int:
         for file in KEPT.glob("*.json"):
             file.unlink()
     print(f"chaos: {sum(len(each.kills) for each in rounds)} kills, seed {options.seed}", flush=True)
+    make_archive()
     use_archive()
     failed = [outcome for outcome in _run_all(rounds) if outcome.why]
     text = report(KEPT)

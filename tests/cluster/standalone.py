@@ -22,6 +22,7 @@ from headrace.spark.java import find_java
 from headrace.spark.shims import java_home
 from tests.cluster.processes import descendants, executors, workers
 from tests.kafka.broker import die_with_parent
+from tests.quick_java import for_all_java
 
 HOSTS = ("127.0.0.2", "127.0.0.3")
 TIMEOUT = 60
@@ -102,19 +103,15 @@ class StandaloneCluster:
             "HOME": str(home),
             "JAVA_HOME": java_home(find_java()),
             "SPARK_HOME": _find_spark_home(),
-            "SPARK_CONF_DIR": str(home),
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(home / "local"),
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dspark.master.rest.enabled=false",
+            **for_all_java(),
             # What says where the disk for local stores is, on this host.
             "HEADRACE_STATE_DIR": str(self.state(host)),
             "HEADRACE_FAILPOINTS": str(self.failpoints),
         }
-        (home / "log4j2.properties").write_text(
-            "rootLogger.level=info\nrootLogger.appenderRef.stderr.ref=e\nappender.e.type=Console\nappender.e.name=e\n"
-            "appender.e.target=SYSTEM_ERR\nappender.e.layout.type=PatternLayout\nappender.e.layout.pattern=%m%n\n"
-        )
         with (home / "said.txt").open("wb") as output:
             return subprocess.Popen(
                 [f"{_find_spark_home()}/bin/spark-class", main, *options],

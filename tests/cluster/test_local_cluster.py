@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from headrace import StreamsConfig
 from headrace.app.reading import StoreReaders
 from headrace.failpoints import HOLD
@@ -14,6 +16,7 @@ from tests.chaos.checks import PARTITIONS, TOPICS, check_output, check_stores, w
 from tests.chaos.counting_app import topology
 from tests.chaos.drivers import drivers
 from tests.cluster.processes import executors, kill
+from tests.quick_java import for_all_java
 from tests.spark.harness import append, read_topic
 from tests.spark.harness.inputs import parts
 
@@ -25,7 +28,11 @@ config = {"small_batch_records": 0}  # small batches would have no stages, and s
 """
 
 
-def test_an_executor_is_lost_in_mid_batch_and_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+def test_an_executor_is_lost_in_mid_batch_and_nothing_is_lost_or_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in for_all_java().items():
+        monkeypatch.setenv(name, value)
     inputs = parts("in", count=3, size=60, keys=20, late=120)
     options = ("--application-id", "app", "--master", "local-cluster[2,1,1024]")
     with EmbeddedLog(tmp_path / ".headrace" / "log") as log:

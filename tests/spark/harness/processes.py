@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.kafka.broker import die_with_parent
+
 ROOT = Path(__file__).parents[3]
 PATHS = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
 
@@ -92,6 +94,7 @@ class Driver:
             cwd=app.parent,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **(environment or {})},
             start_new_session=True,
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - the only way, and nothing else runs in it
         )
 
     @property
