@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,6 +82,20 @@ def beside(given: SparkSession, ours: Mapping[str, str], wanted: Mapping[str, st
             "this Spark runs already, so these settings of `spark` come too late: %s", ", ".join(late)
         )
     return session
+
+
+def cannot_be_loaded(said: str, python: str) -> StartError:
+    """Spark could not make our source in the Python of its workers: mostly that is another one than this.
+
+    >>> said = "[PYTHON_DATA_SOURCE_ERROR] no\\n  File x\\nModuleNotFoundError: No module named 'msgspec'\\n\\tat org"
+    >>> print(cannot_be_loaded(said, "python3").message.partition(":")[0])
+    the Python of Spark's workers (`python3`) cannot load Headrace (ModuleNotFoundError
+    """
+    told = re.findall(r"^\s*([\w.]*(?:Error|Exception): .*)$", said, re.MULTILINE) or said.splitlines()[:1]
+    return StartError(
+        f"the Python of Spark's workers (`{python}`) cannot load Headrace ({' '.join(told[-1:])}): set PYSPARK_PYTHON "
+        f"to one that has the same packages, such as `{sys.executable}`, before the session is started"
+    )
 
 
 def warn_of_small_results(spark: SparkSession, batch_bytes: int) -> None:

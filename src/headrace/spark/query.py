@@ -28,6 +28,7 @@ from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
 from headrace.spark.commit import CommitRecord, Report
 from headrace.spark.failure import unpack_failure
+from headrace.spark.handed import cannot_be_loaded
 from headrace.spark.hosts import is_one_host
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Collected, Committer
@@ -90,14 +91,17 @@ class SparkQuery:
     def start(self) -> None:
         """Start; batches begin at once."""
         self.spark.dataSource.register(HeadraceSource)
-        frame = (
+        source = (
             self.spark.readStream.format(NAME)
             .option("application", self._application)
             .option("progress", str(self._file.path))
             .option("one_host", str(self._one_host).lower())
             .option("modules", os.pathsep.join(str(Path(entry).resolve()) for entry in sys.path))
-            .load()
         )
+        try:
+            frame = source.load()
+        except PySparkException as error:
+            raise cannot_be_loaded(str(error), self.spark.sparkContext.pythonExec) from error
         writer = (
             frame.writeStream.queryName(self._name)
             # Only the driver uses it: a folder of its own machine, also where Spark's files are in HDFS.
