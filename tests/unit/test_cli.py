@@ -55,6 +55,11 @@ def test_lines_of_key_and_value(shell: Shell) -> None:
     assert shell("consume", "t").endswith("c:d\te\n")
 
 
+def test_lines_may_end_as_they_do_elsewhere(shell: Shell) -> None:
+    shell.process("produce", "t", "--partitions", "1", stdin="a:1\r\nb:2\r\n")
+    assert shell("consume", "t") == "a\t1\nb\t2\n"
+
+
 def test_lines_of_json(shell: Shell) -> None:
     records = [
         {"key": "k", "value": {"amount": 5}, "timestamp": 17, "headers": {"trace": "abc", "empty": None}},

@@ -120,7 +120,7 @@ def _blocks(descriptor: int) -> Iterator[list[bytes]]:
 
 def _parse(parse: Callable[[str], Row], line: bytes, number: int, topic: TopicDescription) -> Row:
     try:
-        row = parse(line.decode())
+        row = parse(line.removesuffix(b"\r").decode())  # lines may end as they do on Windows
         if row.key is None and "compact" in topic.config.get("cleanup.policy", ""):
             raise ValueError(f"topic `{topic.name}` is compacted, so every record needs a key")
         if row.partition is not None and not 0 <= row.partition < topic.partitions:
