@@ -9,6 +9,7 @@ import pytest
 
 from headrace import State, Streams, StreamsBuilder
 from headrace.cli.terminal import Status, Terminal
+from headrace.errors import BrokerNotReachableError
 from headrace.spark.prints import Line, Prints
 
 logger = logging.getLogger("headrace")
@@ -67,6 +68,33 @@ def test_states_and_prints_do_not_mix_with_the_live_line(capsys: pytest.CaptureF
         "\r\033[2Kheadrace: app is pending shutdown\nheadrace: once more stops it at once\n\r\033[2K"
     )
     assert capsys.readouterr().out == "0_1 in-1@7 | hello\n"
+
+
+class Gone(StringIO):
+    """A pipe whose reader has seen enough."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_whoever_tells_something_does_not_fail_because_nobody_reads_it() -> None:
+    terminal = Terminal(an_application(), Gone())
+    terminal.open()
+    logger.warning("the query was lost: %s", "a worker died")
+    terminal.note("a line")
+    terminal.close()
+
+
+def test_a_log_that_does_not_answer_leaves_the_line_without_a_lag() -> None:
+    streams = an_application()
+    terminal = Terminal(streams, StringIO())
+
+    def no_answer() -> int:
+        raise BrokerNotReachableError("no broker answers")
+
+    streams.lag = no_answer  # type: ignore[method-assign]
+    streams._engine.life.state = State.RUNNING
+    assert terminal.status().lag is None
 
 
 @pytest.mark.parametrize(

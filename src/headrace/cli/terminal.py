@@ -9,10 +9,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TextIO
 
 from headrace.app import State, Streams
+from headrace.errors import HeadraceError
 from headrace.restore.progress import count, duration
 from headrace.spark.prints import Prints, show
 
@@ -150,8 +152,7 @@ class Terminal:
                 if self.live:
                     self._wipe()
                     self._shown = str(status)[: shutil.get_terminal_size().columns - 1]
-                    self.out.write(self._shown)
-                    self.out.flush()
+                    self._write(self._shown)
                 elif status.has_news and (status.commit, status.restore, status.replaced) != self._said:
                     self._said = (status.commit, status.restore, status.replaced)
                     self._say(str(status))
@@ -162,7 +163,7 @@ class Terminal:
         metrics, progress = streams.metrics, streams.progress()
         now = time.monotonic()
         if progress.total is None and now - self._lag_at >= LAG and streams.state is State.RUNNING:
-            self._lag, self._lag_at = streams.lag(), now
+            self._lag, self._lag_at = _lag(streams), now
         restore = streams.restore_progress()
         return Status(
             streams.config.application_id,
@@ -198,10 +199,22 @@ class Terminal:
             show(prints)
 
     def _say(self, text: str) -> None:
-        self.out.write(f"headrace: {text}\n")
-        self.out.flush()
+        self._write(f"headrace: {text}\n")
 
     def _wipe(self) -> None:
         if self._shown:
-            self.out.write("\r\033[2K")
+            self._write("\r\033[2K")
             self._shown = ""
+
+    def _write(self, text: str) -> None:
+        """A terminal or pipe that is gone is no reason to stop, nor for whoever has something to tell to fail."""
+        with suppress(OSError, ValueError):
+            self.out.write(text)
+            self.out.flush()
+
+
+def _lag(streams: Streams) -> int | None:
+    try:
+        return streams.lag()
+    except HeadraceError:
+        return None  # the log does not answer now; who needs the answer says so
