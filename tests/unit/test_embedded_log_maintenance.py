@@ -14,7 +14,7 @@ from log_contract import rows, some, values
 
 from headrace.errors import OffsetOutOfRangeError
 from headrace.log import Outgoing, Publication, TopicPartition
-from headrace.log.embedded import EmbeddedLog, catalog, compaction, maintenance
+from headrace.log.embedded import EmbeddedLog, catalog, compaction, maintenance, upkeep
 
 COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": "1000"}
 
@@ -347,3 +347,22 @@ def test_what_a_deleted_topic_left_is_removed_later(log: EmbeddedLog) -> None:
     log.maintain()
     with environment.read() as txn:
         assert txn.stat(environment.entries)["entries"] == entries - 1
+
+
+def test_the_thread_of_the_upkeep_outlives_whatever_goes_wrong(
+    log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    rounds = threading.Semaphore(0)
+
+    def fail(*_: object) -> None:
+        rounds.release()
+        raise ValueError("a damaged entry")
+
+    monkeypatch.setattr(upkeep, "_FIRST_SECONDS", 0.001)
+    monkeypatch.setattr(upkeep, "_EVERY_SECONDS", 0.001)
+    monkeypatch.setattr(maintenance, "run", fail)
+    made = upkeep.Upkeep(log.directory)
+    assert rounds.acquire(timeout=10)
+    assert rounds.acquire(timeout=10), "it is tried again"
+    made.close()
+    assert "the upkeep of the log has failed, and will be tried again" in caplog.text

@@ -43,6 +43,9 @@ class Upkeep:
             maintenance.run(self._environment, time.time_ns() // 1_000_000, stop)
         except HeadraceError as error:
             logger.warning("the upkeep of the log has failed, and will be tried again: %s", error)
+        except Exception:
+            # Without its thread the log would grow for ever, and nobody would know.
+            logger.exception("the upkeep of the log has failed, and will be tried again")
 
     def close(self) -> None:
         """Let it finish what it is at, and end it."""
