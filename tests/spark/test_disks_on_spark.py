@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,17 +16,21 @@ import pytest
 from headrace import StreamsBuilder
 from headrace.errors import DiskFullError
 from tests.spark import topologies
-from tests.spark.harness import Application, encoded, reference
+from tests.spark.harness import Application, Rec, encoded, reference
 from tests.spark.harness.inputs import of_partition, parts
-from tests.spark.harness.processes import command, pythons
+from tests.spark.harness.processes import command, java, pythons
+
+
+def daemons() -> list[int]:
+    """Those that fork the workers."""
+    return [pid for pid in pythons(os.getpid()) if "daemon" in command(pid)]
 
 
 @contextmanager
-def no_more_than(size: int) -> Iterator[None]:
-    """The workers, and those that will be forked, may write no file beyond a size: to them the disk is full."""
-    daemons = [pid for pid in pythons(os.getpid()) if "daemon" in command(pid)]
-    assert daemons
-    before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in daemons}
+def no_more_than(size: int, processes: list[int]) -> Iterator[None]:
+    """Processes, and those that they will fork, may write no file beyond a size: to them the disk is full."""
+    assert processes
+    before = {pid: resource.prlimit(pid, resource.RLIMIT_FSIZE) for pid in processes}
     for pid, (_, hard) in before.items():
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -56,7 +61,7 @@ def test_a_full_disk_stops_the_application_and_it_goes_on_when_there_is_room(
             fed.append(number)
             app.feed({"in": part})
 
-    with no_more_than(3_000_000):
+    with no_more_than(3_000_000, daemons()):
         app.start()
         with pytest.raises(DiskFullError) as told:
             feed_all()
@@ -73,6 +78,42 @@ def test_a_full_disk_stops_the_application_and_it_goes_on_when_there_is_room(
     assert found == {f"k{n}": "x" * 20_000 for n in range(600)}
     written = [record.key for records in app.read("out").values() for record in records]
     assert len(written) == 700, "nothing lost, nothing doubled"
+
+
+def test_a_full_disk_under_temporary_files_stops_the_application(
+    application: Callable[..., Application],
+) -> None:
+    """Large messages between the processes, and then what Spark shuffles."""
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).repartition().to("out")
+    app = application(builder.build(), partitions=2)
+    large = [encoded(f"k{n}", "x" * 20_000, n) for n in range(100)]
+    small = [encoded(f"k{n}", f"v{n}", n) for n in range(100, 6_000)]
+
+    def stopped_by(part: list[Rec]) -> str:
+        with pytest.raises(DiskFullError) as told:
+            app.feed({"in": part})
+        app.stop()
+        return str(told.value)
+
+    app.run([{"in": [encoded("k", "v", 0)]}])
+    app.start()
+    with no_more_than(300_000, daemons()):
+        message = stopped_by(large)
+    assert message.startswith(f"the disk under `{Path(tempfile.gettempdir(), 'headrace-run-')}")
+    assert "a message of this batch needs about" in message
+    assert "set the environment variable `TMPDIR` to a folder on a larger disk" in message
+    app.start()
+    app.catch_up()
+    with no_more_than(20_000, java(os.getpid())):
+        message = stopped_by(small)
+    assert message.startswith(
+        "a disk to which Spark writes is full (File too large): its temporary files are in `"
+    )
+    with app:
+        app.catch_up()
+    written = sorted(record.key for records in app.read("out").values() for record in records)
+    assert written == sorted([b"k", *(b"k%d" % n for n in range(6_000))]), "nothing lost, nothing doubled"
 
 
 def test_what_others_do_to_the_stores_of_a_running_application(

@@ -20,6 +20,7 @@ LEAVES = {
     "config",
     "errors",
     "clock",
+    "disk",
     "failpoints",
     "given",
     "handlers",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from headrace.disk import temporary_room
 from headrace.errors import LogError
 from headrace.spark.commit import CommitRecord, decode, encode
 
@@ -47,12 +49,16 @@ class ProgressFile:
     def write(self, progress: Progress) -> None:
         """Replace the file in one step."""
         fresh = self.path.with_suffix(".new")
-        fresh.write_bytes(encode(progress))
-        # Older kernels count in steps of milliseconds, and file systems give a number out again: by these two a reader
-        # knows whether the file has changed, so no two contents may have both in common.
-        self._written = max(time.time_ns(), self._written + 1)
-        os.utime(fresh, ns=(self._written, self._written))
-        fresh.replace(self.path)
+        content = encode(progress)
+        with temporary_room(
+            self.path.parent, f"what a run notes at each commit needs {len(content):,} bytes"
+        ):
+            fresh.write_bytes(content)
+            # Older kernels count in steps of milliseconds, and file systems give a number out again: by these two a
+            # reader knows whether the file has changed, so no two contents may have both in common.
+            self._written = max(time.time_ns(), self._written + 1)
+            os.utime(fresh, ns=(self._written, self._written))
+            fresh.replace(self.path)
 
     def read(self) -> Progress:
         """The newest content; cheap while the file has not changed."""
@@ -63,8 +69,11 @@ class ProgressFile:
         return self._progress
 
     def fail(self, failure: bytes) -> None:
-        """The planner cannot go on, and says why."""
-        self._failed.write_bytes(failure)
+        """The planner cannot go on, and says why, if there is room for it."""
+        fresh = self.path.with_suffix(".failing")
+        with contextlib.suppress(OSError):
+            fresh.write_bytes(failure)
+            fresh.replace(self._failed)
 
     def failure(self) -> bytes | None:
         """Why the planner could not go on."""
@@ -73,7 +82,8 @@ class ProgressFile:
     def shape(self, *, wide: bool) -> None:
         """The planner says whether the batch that it has planned takes the way through the stages."""
         if wide:
-            self._wide.touch()
+            with temporary_room(self.path.parent, "a batch needs some room for files of its own"):
+                self._wide.touch()
         else:
             self._wide.unlink(missing_ok=True)
 
@@ -87,7 +97,8 @@ class ProgressFile:
 
     def give_up(self) -> None:
         """The commit that was being published has failed: what is built on it is void."""
-        self._void.touch()
+        with contextlib.suppress(OSError):  # on a full disk the query is ended all the same, a little later
+            self._void.touch()
 
     def settled(self, number: int) -> CommitRecord:
         """Wait until the commit of this number is in the log; LogError when that will not happen."""

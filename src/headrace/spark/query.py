@@ -6,9 +6,7 @@ import contextlib
 import logging
 import math
 import os
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -22,17 +20,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.beside import Beside
-from headrace.errors import SparkFailedError
+from headrace.errors import DiskFullError, SparkFailedError
 from headrace.failpoints import failpoint
 from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
 from headrace.spark.commit import CommitRecord, Report
 from headrace.spark.failure import unpack_failure
+from headrace.spark.full_disk import says_no_room, spark_disk_full, spark_room
 from headrace.spark.handed import cannot_be_loaded
 from headrace.spark.hosts import is_one_host
 from headrace.spark.progress import Progress, ProgressFile
 from headrace.spark.publish import Batch, Collected, Committer
 from headrace.spark.rows import SPARK_SCHEMA
+from headrace.spark.run_folder import RunFolder
 from headrace.spark.session import driver_host
 from headrace.spark.ship import Shipment
 from headrace.spark.source import NAME, HeadraceSource
@@ -69,8 +69,8 @@ class SparkQuery:
         self.can_restart = True
         """Whether there is still a Spark to run on."""
         self._on_batch = on_batch
-        self._folder = Path(tempfile.mkdtemp(prefix="headrace-run-"))
-        self._file = ProgressFile(self._folder / "progress.json")
+        self._folder = RunFolder()
+        self._file = ProgressFile(self._folder.path / "progress.json")
         self._lock = threading.Lock()
         self._busy = False
         self._wanted = Progress(committer.base, paused=paused, until=until)
@@ -105,14 +105,15 @@ class SparkQuery:
         writer = (
             frame.writeStream.queryName(self._name)
             # Only the driver uses it: a folder of its own machine, also where Spark's files are in HDFS.
-            .option("checkpointLocation", (self._folder / "checkpoint").as_uri())
+            .option("checkpointLocation", (self._folder.path / "checkpoint").as_uri())
             # The checkpoint is thrown away at the end: positions come from the log. So its writes may lag.
             .option("asyncProgressTrackingEnabled", "true")
             .option("asyncProgressTrackingCheckpointIntervalMs", "5000")
             .option("_asyncProgressTrackingOverrideSinkSupportCheck", "true")
         )
         each_batch(self.spark, writer, self._batch)
-        self._query = writer.start()
+        with spark_room(self.spark.sparkContext.getConf().get, one_host=self._one_host):
+            self._query = writer.start()
 
     def _batch(self, frame: DataFrame) -> None:
         try:
@@ -226,6 +227,10 @@ class SparkQuery:
             return SparkFailedError("the query ended without saying why")
         if isinstance(found, (Py4JError, PySparkException)):
             logger.debug("what Spark says: %s", found)
+            words = says_no_room(str(found))
+            if words is not None:
+                settings = self.spark.sparkContext.getConf().get
+                return spark_disk_full(words, settings, one_host=self._one_host)
             return SparkFailedError(in_a_few_words(str(found)))
         return found
 
@@ -235,14 +240,14 @@ class SparkQuery:
         """
         query = self._query
         if query is None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             return True
-        if not self._folder.exists():
+        if not self._folder.path.exists():
             return not self._runs()  # stopped before
         try:
             # Kept, because the running batch tells the planner of its commit after this.
             self._tell(stopping=True)
-        except OSError as error:
+        except (OSError, DiskFullError) as error:
             logger.warning(
                 "the query is stopped at once, since it cannot be told to come to its end: %s", error
             )
@@ -259,7 +264,7 @@ class SparkQuery:
             with contextlib.suppress(Py4JError, OSError):  # Spark's own process has ended meanwhile
                 query.stop()
         self._publishing.join(PATIENCE)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
         return clean
 
 

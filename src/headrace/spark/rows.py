@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from headrace.disk import temporary_room
 from headrace.log import arrow
 from headrace.log.base import Chunk
 from headrace.record import Headers
@@ -117,9 +118,10 @@ def pack(batch: pa.RecordBatch, parcels: str | None = None) -> bytes:
     """
     if parcels is not None and batch.nbytes >= LARGE:
         path = Path(parcels, uuid.uuid4().hex)
-        path.parent.mkdir(exist_ok=True)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
-            writer.write_batch(batch)
+        with temporary_room(path.parent, f"a message of this batch needs about {batch.nbytes:,} bytes"):
+            path.parent.mkdir(exist_ok=True)
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+                writer.write_batch(batch)
         return PARCEL + bytes(path)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:

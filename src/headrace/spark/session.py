@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,9 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
+from headrace.disk import temporary_room
 from headrace.spark.bundle import headrace_zip
+from headrace.spark.full_disk import spark_room
 from headrace.spark.handed import beside, check_session, refuse_speculation
 from headrace.spark.hosts import is_one_host
 from headrace.spark.java import find_java
@@ -126,7 +129,9 @@ def session(
             check_session(given)
         found = _running() if given is None else given
         if found is None:
-            found = _ours = _new_session(master, name, more, verbose=verbose)
+            here = Path(tempfile.gettempdir())
+            with temporary_room(here, "Spark needs some room to start"), spark_room(more.get, one_host=True):
+                found = _ours = _new_session(master, name, more, verbose=verbose)
         if not _is_ours(found):
             return beside(found, SETTINGS, more)
         _users += 1

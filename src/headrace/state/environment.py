@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import logging
 import os
@@ -13,15 +12,14 @@ from typing import Any, Final, Protocol
 
 import lmdb
 
-from headrace.errors import DiskFullError, StoreError
+from headrace.disk import disk_full, has_no_room
+from headrace.errors import StoreError
 from headrace.state.probe import is_readable
 from headrace.state.seal import SealFile
 from headrace.state.table import DAMAGE
 
 MAP_SIZE: Final = 256 * 1024**3
 """Address space, not disk: the file grows as it is filled, and the map when it is full."""
-# A write that was cut short is an input/output error to LMDB.
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _LEAST_NEED = 65_536
 _NOT_OURS = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
@@ -60,7 +58,7 @@ class Environment:
         try:
             return self._check_and_open(map_size, reading)
         except (OSError, lmdb.Error) as error:
-            if _has_no_room(error):
+            if has_no_room(error):
                 raise self._explain(error) from error
             raise StoreError(
                 f"the store in `{self.path}` cannot be opened: {error}; check the folder's owner and rights, "
@@ -282,30 +280,18 @@ class Environment:
         return stat.st_dev, stat.st_ino
 
     def _explain(self, error: lmdb.Error | OSError, need: int = 0) -> StoreError:
-        if not _has_no_room(error):
+        if not has_no_room(error):
             return StoreError(
                 f"the store in `{self.path}` could not be written: {error}; the last commit is intact"
             )
-        failing = ", or is failing" if os.strerror(errno.EIO) in str(error) else ""
         # LMDB writes every page that changes anew, and what undoes the commit beside it.
         wants = f"about {max(2 * need, _LEAST_NEED):,} bytes" if need else "some room for a new file"
-        return DiskFullError(
-            f"the disk under `{self.path}` is full{failing}: this commit needs {wants}, and "
-            f"{_free(self.path):,} bytes are free; make room and start again, or set `state_dir` to a larger disk: the "
-            "last commit is intact, and nothing is lost"
+        return disk_full(
+            self.path,
+            error,
+            needs=f"this commit needs {wants}",
+            cure="set `state_dir` to a larger disk",
         )
-
-
-def _has_no_room(error: Exception) -> bool:
-    code = getattr(error, "errno", None) or getattr(error, "code", 0)
-    return code in _NO_ROOM or any(os.strerror(number) in str(error) for number in _NO_ROOM)
-
-
-def _free(path: Path) -> int:
-    while not path.exists():
-        path = path.parent
-    disk = os.statvfs(path)
-    return disk.f_bavail * disk.f_frsize
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import lmdb
 
+from headrace.disk import free, has_no_room
 from headrace.errors import LogError
 
 FORMAT = b"1"
@@ -169,8 +169,6 @@ def _named(names: set[bytes]) -> str:
     return ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
 
 
-# LMDB reports a write that stopped half-way, which is how a disk fills up, as an input/output error.
-_NO_ROOM = tuple(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO))
 _NO_LOG = (lmdb.InvalidError, lmdb.VersionMismatchError, lmdb.CorruptedError)
 
 
@@ -198,10 +196,10 @@ def _explained(error: Exception, path: Path, need: int) -> LogError:
             f"the disk of the log in `{path}` has failed in the middle of a commit ({text}): "
             "look after the disk, then start this process again; what was committed before is whole"
         )
-    if any(message in text for message in _NO_ROOM):
+    if has_no_room(error):
         wanted = f"; this append needs about {need + _SPARE:,}" if need else ""
         return LogError(
-            f"the disk of the log in `{path}` is full or failing ({text}; {_free(path)} bytes are free{wanted}); "
+            f"the disk of the log in `{path}` is full or failing ({text}; {free(path)} bytes are free{wanted}); "
             "nothing of this append was kept: make room, or delete topics or records, and try again"
         )
     if isinstance(error, _NO_LOG):
@@ -216,11 +214,3 @@ def _explained(error: Exception, path: Path, need: int) -> LogError:
 
 # The pages of LMDB's tree that an append rewrites.
 _SPARE = 64 * 1024
-
-
-def _free(path: Path) -> str:
-    try:
-        disk = os.statvfs(path)
-    except OSError:
-        return "an unknown number of"
-    return f"{disk.f_bavail * disk.f_frsize:,}"
