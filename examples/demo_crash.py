@@ -21,6 +21,8 @@ from headrace.log import TopicLog, TopicPartition
 from headrace.testing import TopologyTestDriver
 
 ALERTS, INPUT = "fraud-alerts", "transactions"
+POINT = "publish.before"
+"""Where the application is killed: see `headrace.failpoints`."""
 PATIENCE = 120.0
 """Seconds that a slow machine may take to start Spark."""
 
@@ -39,15 +41,15 @@ def act_two(app: ModuleType, file: Path, folder: Path, stop: threading.Event, se
             shop.start()
             wait(lambda: read_so_far(log) > 0, stop, first)
             stop.wait(seconds)
-            say(
-                f"kill -9 {first.pid}: {read_so_far(log):,} of {shop.sold:,} transactions were read and committed"
-            )
-            first.kill()
+            in_flight = kill_in_mid_batch(first, log, shop, stop)
         say("it is dead; the shop goes on; starting it again …")
         with Application(file, folder) as second:
             dead_at = read_so_far(log)
             wait(lambda: read_so_far(log) > dead_at, stop, second)
-            say(f"it goes on after transaction {dead_at:,}, where the last commit was")
+            say(
+                f"it goes on after transaction {dead_at:,}, where the last commit was: "
+                f"it reads those {in_flight:,} again"
+            )
             stop.wait(seconds / 2)
             shop.close()
             wait(lambda: read_so_far(log) == shop.sold, stop, second)
@@ -60,14 +62,41 @@ def act_two(app: ModuleType, file: Path, folder: Path, stop: threading.Event, se
         log.close()
 
 
+def kill_in_mid_batch(application: Application, log: TopicLog, shop: Shop, stop: threading.Event) -> int:
+    """Kill it when it has read and processed a batch, and nothing of that is in the log: how many records it was.
+
+    Left to chance, the kill would often come between two batches, and show little.
+    """
+    with shop.quiet:
+        wait(lambda: read_so_far(log) == shop.sold, stop, application)
+        application.hold()
+        shop.rush()
+        wait(application.is_held, stop, application)
+        read = read_so_far(log)
+        say(
+            f"kill -9 {application.pid}: {read:,} of {shop.sold:,} transactions are read and committed; "
+            f"{shop.sold - read:,} more are in flight: processed, but what came of them is not in the log yet"
+        )
+        application.kill()
+        return shop.sold - read
+
+
 class Application:
     """`headrace run` in a process of its own; stopped at the end of the block, also at Ctrl-C."""
 
     def __init__(self, file: Path, folder: Path) -> None:
         command = [sys.executable, "-m", "headrace.cli.main", "run", str(file), "--data-dir", str(folder)]
         command += ["--application-id", "fraud-detector", "--quiet"]
+        self._point = folder / "failpoints" / POINT
+        self._point.parent.mkdir(parents=True, exist_ok=True)
+        self._held = self._point.with_name(f"{POINT}.held")
         # In a session of its own, so that Ctrl-C reaches this process alone, which then stops that one.
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, "HEADRACE_FAILPOINTS": str(self._point.parent)},
+        )
 
     @property
     def pid(self) -> int:
@@ -76,15 +105,25 @@ class Application:
     def ended(self) -> bool:
         return self._process.poll() is not None
 
+    def hold(self) -> None:
+        """Have it wait in the middle of its next batch."""
+        self._point.write_text("hold")
+
+    def is_held(self) -> bool:
+        """Whether it waits there."""
+        return self._held.exists() and self._held.read_text() == str(self.pid)
+
     def kill(self) -> None:
         """As a power switch would: it gets no chance to tidy up. Spark's processes notice, and end."""
         os.kill(self.pid, signal.SIGKILL)
         self._process.wait()
+        self._held.unlink(missing_ok=True)
 
     def __enter__(self) -> Application:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._held.unlink(missing_ok=True)  # whatever it waits for, not for that any more
         if not self.ended():
             self._process.terminate()
             try:

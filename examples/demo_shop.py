@@ -35,22 +35,32 @@ class Shop(threading.Thread):
     def __init__(self, app: ModuleType, log: TopicLog, *, hurry: float = 0.05) -> None:
         super().__init__(daemon=True)
         self.sold = 0
+        self.quiet = threading.Lock()
+        """Whoever holds it is alone in the shop: nothing is sold meanwhile."""
         self._app, self._log, self._hurry = app, log, hurry
+        self._write = serde_for(app.Transaction).serialize
+        self._rng = random.Random(7)
         self._closing = threading.Event()
 
     def run(self) -> None:
-        write = serde_for(self._app.Transaction).serialize
-        rng = random.Random(7)
         while not self._closing.wait(0.1):
-            sales = [(rng.choice(USERS), round(rng.uniform(1, 900), 2)) for _ in range(PER_SECOND // 10)]
-            if rng.random() < self._hurry:
-                thief = rng.choice(RISKY)
-                sales += [(thief, round(rng.uniform(1100, 5000), 2)) for _ in range(rng.randint(3, 4))]
-            now = round(time.time() * 1000)
-            keys = [f"tx-{self.sold + i}".encode() for i in range(len(sales))]
-            values = [write(self._app.Transaction(user, amount)) for user, amount in sales]
-            self._log.append([Outgoing("transactions", keys, values, [now] * len(sales))])
-            self.sold += len(sales)
+            with self.quiet:
+                self._sell(PER_SECOND // 10, thieves=int(self._rng.random() < self._hurry))
+
+    def rush(self) -> None:
+        """Two thousand transactions in one step: a batch has all of them or none. For who has made it `quiet`."""
+        self._sell(2_000, thieves=5)
+
+    def _sell(self, count: int, *, thieves: int) -> None:
+        rng = self._rng
+        sales = [(rng.choice(USERS), round(rng.uniform(1, 900), 2)) for _ in range(count)]
+        for thief in rng.sample(RISKY, thieves):
+            sales += [(thief, round(rng.uniform(1100, 5000), 2)) for _ in range(rng.randint(3, 4))]
+        now = round(time.time() * 1000)
+        keys = [f"tx-{self.sold + i}".encode() for i in range(len(sales))]
+        values = [self._write(self._app.Transaction(user, amount)) for user, amount in sales]
+        self._log.append([Outgoing("transactions", keys, values, [now] * len(sales))])
+        self.sold += len(sales)
 
     def close(self) -> None:
         """Sell no more."""
