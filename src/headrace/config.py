@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from headrace.errors import ConfigError
 from headrace.handlers import ErrorHandler, log_and_fail
+from headrace.meant import did_you_mean
 from headrace.offset_reset import ALLOWED, OffsetReset, is_offset_reset
 from headrace.origin import caller
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
@@ -131,9 +131,9 @@ def config_of(settings: Mapping[str, Any], config: StreamsConfig | None = None) 
     known = StreamsConfig.__dataclass_fields__
     for name in settings:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ": `StreamsConfig` has those that there are"
-            raise ConfigError(f"there is no setting `{name}`{hint}", origin=caller())
+            hint = did_you_mean(name, known)
+            instead = f"; {hint}" if hint else ": `StreamsConfig` has those that there are"
+            raise ConfigError(f"there is no setting `{name}`{instead}", origin=caller())
     if config is not None:
         return replace(config, **settings)
     if "application_id" not in settings:

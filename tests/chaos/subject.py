@@ -14,7 +14,6 @@ from random import Random
 
 from headrace.config import StreamsConfig
 from headrace.log import TopicLog, TopicPartition, open_log
-from headrace.log.commits import read_commit
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.layout import Layout, lay_out
 from headrace.spark.runtime import log_config
@@ -75,7 +74,7 @@ class Subject:
 
     def base(self) -> CommitRecord | None:
         """The newest commit."""
-        found = read_commit(self.log, self.config.application_id)
+        found = self.log.committed(self.config.application_id)
         return None if found is None else decode(found, CommitRecord)
 
     def start(self) -> None:

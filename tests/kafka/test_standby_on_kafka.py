@@ -16,7 +16,7 @@ from headrace.restore.recorded import newest_commit, recorded
 from headrace.restore.standby import Standby
 from tests.chaos import counting_app
 from tests.kafka.broker import Broker
-from tests.unit.without_spark import OfflineApplication
+from tests.spark.harness.sparkless import Sparkless
 
 BIG = ("0_0", "0_1")
 """The tasks whose keys are many."""
@@ -31,17 +31,18 @@ def words(begin: int, count: int) -> list[tuple[bytes, bytes, int]]:
 
 
 @pytest.fixture
-def app(broker: Broker, log: TopicLog, name: str, tmp_path: Path) -> Iterator[OfflineApplication]:
+def app(broker: Broker, log: TopicLog, name: str, tmp_path: Path) -> Iterator[Sparkless]:
     before = set(log.topics())
-    made = OfflineApplication(
+    made = Sparkless(
         counting_app.topology,
         tmp_path,
         application_id=name,
+        partitions=2,
+        together=True,
         bootstrap_servers=broker.bootstrap_servers,
-        create_topics=True,
     )
     try:
-        yield made
+        yield made.start()
     finally:
         made.close()
         for topic in set(log.topics()) - before:
@@ -57,17 +58,17 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_a_copy_follows_changelogs_on_a_broker_and_is_taken_over(
-    app: OfflineApplication, broker: Broker, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, broker: Broker, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app.feed("in", words(0, 3_000))
+    app.fed("in", words(0, 3_000))
     wait_for(lambda: app.log.committed(name) is not None)
     standby = Standby(recorded(app.topology, app.config, app.log), app.log)
     assert standby.follow().commit == 1
-    app.feed("in", words(3_000, 200))
+    app.fed("in", words(3_000, 200))
     wait_for(lambda: standby.follow().commit == 2)
     assert standby.follow().records < 2 * 3_200 + 1_000
     standby.close()
-    app.feed("in", words(3_200, 50))
+    app.fed("in", words(3_200, 50))
     wait_for(lambda: newest_commit(app.log, name).number == 3)
     where = ["--application-id", name, "--bootstrap-servers", broker.bootstrap_servers]
     file = str(Path(counting_app.__file__))
@@ -80,7 +81,7 @@ def test_a_copy_follows_changelogs_on_a_broker_and_is_taken_over(
     app.stop()
     shutil.rmtree(app.config.state_path)
     app.start()
-    batch = app.feed("in", words(0, 1))
+    batch = app.fed("in", words(0, 1))
     found = {report.task: report for report in batch.reports if report.task in BIG}
     assert {report.recovery for report in found.values()} == {"taken_over"}
     assert 0 < sum(report.restored for report in found.values()) < 500

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from without_spark import OfflineApplication
 
 from headrace import StreamsBuilder
 from headrace.log.arrow import ArrowChunk, ArrowOutgoing, concat, to_batch
@@ -14,6 +13,7 @@ from headrace.log.base import Chunk, TopicPartition
 from headrace.log.embedded import EmbeddedLog
 from headrace.spark import rows
 from headrace.spark.reader import read_rows
+from tests.spark.harness.sparkless import Sparkless
 
 
 class Watched(EmbeddedLog):
@@ -44,7 +44,7 @@ def test_records_reach_spark_as_arrow_batches(tmp_path: Path) -> None:
     count = 50_000
     keys = [b"%d" % (number % 100) for number in range(count)]
     sent = to_batch(keys, [b"value-%d" % number for number in range(count)], list(range(count)))
-    with OfflineApplication(builder.build(), tmp_path, default_partitions=1) as app:
+    with Sparkless(builder.build(), tmp_path, partitions=1, together=True) as app:
         app.log.append([ArrowOutgoing("numbers", sent)])
         log = Watched(tmp_path / "log")
         log.chunks = []

@@ -7,11 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
 
-from without_spark import OfflineApplication
-
 from headrace import Materialized, SessionWindows, StreamsBuilder, TimeWindows
 from headrace.log.base import TopicPartition
 from headrace.log.embedded import maintenance
+from tests.spark.harness.sparkless import Sparkless
 
 Sizes: TypeAlias = tuple[int, int, int, int]
 PHASE = 120
@@ -35,18 +34,19 @@ def test_moving_windows_and_rows_that_run_out_keep_stores_and_log_bounded(tmp_pa
     # Tombstones stay for a while, too: a day, unless one says otherwise.
     rows = Materialized("rows", ttl=hour, log_config={"delete.retention.ms": str(HOUR)})
     grouped.reduce(lambda old, new: new, store=rows)
-    with OfflineApplication(
+    app = Sparkless(
         builder.build(),
         tmp_path,
-        default_partitions=1,
+        partitions=1,
+        together=True,
         windowstore_changelog_additional_retention=timedelta(0),
-    ) as app:
-        app.log.delete_topic("in")
-        app.log.create_topic("in", 1, {"retention.ms": str(HOUR)})
+    )
+    app.log.alter_topic("in", {"retention.ms": str(HOUR)})
+    with app:
         sizes: list[Sizes] = []
         for number in range(3 * PHASE):
             now = START + number * STEP
-            app.feed("in", [(b"key-%d-%d" % (number, n), b"v" * 50, now + n) for n in range(100)])
+            app.fed("in", [(b"key-%d-%d" % (number, n), b"v" * 50, now + n) for n in range(100)])
             if number % 6 == 5:  # as the thread beside an application does, while batches go on
                 while maintenance.run(app.log._environment, now).busy:
                     time.sleep(0.01)  # that thread is just at it, by the real clock
@@ -62,7 +62,7 @@ def _highest(sizes: list[Sizes]) -> tuple[int, ...]:
     return tuple(max(column) for column in zip(*sizes, strict=True))
 
 
-def measure(app: OfflineApplication, folder: Path) -> Sizes:
+def measure(app: Sparkless, folder: Path) -> Sizes:
     """Entries of the stores, records of the changelogs, and the sizes of both files."""
     (hosted,) = app.runtime._hosted.values()
     stores = ("windows", "sessions", "rows")

@@ -10,10 +10,10 @@ from random import Random
 
 import drill_app
 import pytest
-from without_spark import OfflineApplication
 
 from headrace.cli.main import main
 from headrace.state.local import LocalState
+from tests.spark.harness.sparkless import Sparkless
 
 APP = str(Path(drill_app.__file__))
 STORES = ["by-key", "by-letter", "by-minute", "by-session", "recent", "final"]
@@ -30,10 +30,10 @@ def words(seed: int, count: int = 300) -> Iterator[tuple[bytes, bytes, int]]:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[OfflineApplication]:
-    with OfflineApplication(drill_app.topology, tmp_path) as made:
+def app(tmp_path: Path) -> Iterator[Sparkless]:
+    with Sparkless(drill_app.topology, tmp_path, partitions=2, together=True) as made:
         for seed in range(4):
-            made.feed("words", words(seed))
+            made.fed("words", words(seed))
         yield made
 
 
@@ -52,7 +52,7 @@ def listing(folder: Path) -> dict[str, bytes]:
 
 
 def test_rebuilt_stores_are_equal_and_nothing_is_changed(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app.stop()
     before = listing(tmp_path / "state"), app.log.positions("app"), sorted(app.log.topics())
@@ -67,9 +67,7 @@ def test_rebuilt_stores_are_equal_and_nothing_is_changed(
     app.start()
 
 
-def test_numbers_for_programs(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_numbers_for_programs(app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app.stop()
     assert drill(tmp_path, "--format", "json", "--processes", "1") == 0
     told = json.loads(capsys.readouterr().out)
@@ -85,17 +83,15 @@ def test_numbers_for_programs(
 
 
 def test_beside_a_running_application(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert drill(tmp_path) == 0
     assert "DIFFERENT" not in capsys.readouterr().out
-    app.feed("words", words(9))
+    app.fed("words", words(9))
     assert {report.recovery for report in app.batches[-1].reports} == {"same"}
 
 
-def test_what_differs_is_told(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_differs_is_told(app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As a bug or a bad disk would leave it: the stamp is right, a value is not."""
     hosted = next(task for task in app.runtime._hosted.values() if task.local.stamp is not None)
     accepted = hosted.changelogs.accepted(app.committer.base)
@@ -115,7 +111,7 @@ def test_what_differs_is_told(
 
 
 def test_without_a_local_copy_there_is_nothing_to_compare(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app.stop()
     shutil.rmtree(app.config.state_path)
@@ -131,20 +127,20 @@ def test_without_a_local_copy_there_is_nothing_to_compare(
 def test_an_application_that_never_ran_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drill(tmp_path) == 1
     assert "cannot have run here" in capsys.readouterr().err
-    with OfflineApplication(drill_app.topology, tmp_path):
+    with Sparkless(drill_app.topology, tmp_path, partitions=2, together=True):
         pass
     assert drill(tmp_path) == 1
     assert "has committed nothing yet" in capsys.readouterr().err
 
 
 def test_a_local_copy_of_another_commit_is_not_compared(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app.stop()
     old = tmp_path / "old"
     shutil.copytree(app.config.state_path, old)
     app.start()
-    app.feed("words", words(7))
+    app.fed("words", words(7))
     app.stop()
     shutil.rmtree(app.config.state_path)
     shutil.move(old, app.config.state_path)

@@ -24,6 +24,7 @@ LEAVES = {
     "failpoints",
     "given",
     "handlers",
+    "meant",
     "murmur3",
     "offset_reset",
     "origin",

@@ -14,7 +14,6 @@ from random import Random
 
 import drill_app
 import pytest
-from without_spark import BrokenOffError, OfflineApplication
 
 from headrace import StreamsBuilder
 from headrace.cli.main import main
@@ -25,6 +24,7 @@ from headrace.restore.standby_process import StandbyProcesses
 from headrace.spark.publish import Batch
 from headrace.state.disk import Disk
 from headrace.topology.topology import Topology
+from tests.spark.harness.sparkless import BrokenOffError, Sparkless
 
 APP = str(Path(drill_app.__file__))
 STORES = ["by-key", "by-letter", "by-minute", "by-session", "recent", "final"]
@@ -38,25 +38,25 @@ def words(seed: int, count: int = 1_200) -> Iterator[tuple[bytes, bytes, int]]:
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[OfflineApplication]:
-    with OfflineApplication(drill_app.topology, tmp_path) as made:
-        made.feed("words", words(0))
-        made.feed("words", words(1))
+def app(tmp_path: Path) -> Iterator[Sparkless]:
+    with Sparkless(drill_app.topology, tmp_path, partitions=2, together=True) as made:
+        made.fed("words", words(0))
+        made.fed("words", words(1))
         yield made
 
 
-def standby_of(app: OfflineApplication, topology: Topology | None = None) -> Standby:
+def standby_of(app: Sparkless, topology: Topology | None = None) -> Standby:
     return Standby(recorded(topology or app.topology, app.config, app.log), app.log)
 
 
-def followed(app: OfflineApplication) -> None:
+def followed(app: Sparkless) -> None:
     """A standby has been there until now."""
     standby = standby_of(app)
     assert standby.follow().behind == 0
     standby.close()
 
 
-def lose_the_disk(app: OfflineApplication) -> None:
+def lose_the_disk(app: Sparkless) -> None:
     app.stop()
     shutil.rmtree(app.config.state_path)
     app.start()
@@ -73,95 +73,95 @@ def restored(batch: Batch) -> int:
 
 def untouched(tmp_path: Path, seeds: list[int]) -> dict[str, dict[bytes, bytes]]:
     """What the stores hold when nothing was ever lost."""
-    with OfflineApplication(drill_app.topology, tmp_path / "untouched") as other:
+    with Sparkless(drill_app.topology, tmp_path / "untouched", partitions=2, together=True) as other:
         for seed in seeds:
-            other.feed("words", words(seed))
+            other.fed("words", words(seed))
         return content(other)
 
 
-def content(app: OfflineApplication) -> dict[str, dict[bytes, bytes]]:
+def content(app: Sparkless) -> dict[str, dict[bytes, bytes]]:
     """What can be read of all stores; rows that run out are also kept by when they do, which is nobody's business."""
     found = {store: app.content(store) for store in STORES}
     found["recent"] = {key: row[8:] for key, row in found["recent"].items() if key[:1] == b"R"}
     return found
 
 
-def test_a_start_without_stores_takes_the_copies_over(app: OfflineApplication, tmp_path: Path) -> None:
+def test_a_start_without_stores_takes_the_copies_over(app: Sparkless, tmp_path: Path) -> None:
     followed(app)
     lose_the_disk(app)
-    batch = app.feed("words", words(2))
+    batch = app.fed("words", words(2))
     assert recoveries(batch) == {"taken_over"}
     assert restored(batch) == 0
     assert content(app) == untouched(tmp_path, [0, 1, 2])
-    assert recoveries(app.feed("words", words(3))) == {"same"}
+    assert recoveries(app.fed("words", words(3))) == {"same"}
 
 
-def test_only_what_a_copy_lacks_is_read(app: OfflineApplication, tmp_path: Path) -> None:
+def test_only_what_a_copy_lacks_is_read(app: Sparkless, tmp_path: Path) -> None:
     followed(app)
-    app.feed("words", words(1, 50))
+    app.fed("words", words(1, 50))
     lose_the_disk(app)
-    batch = app.feed("words", words(3))
+    batch = app.fed("words", words(3))
     assert recoveries(batch) == {"taken_over"}
     assert 0 < restored(batch) < 1_000
-    with OfflineApplication(drill_app.topology, tmp_path / "untouched") as other:
+    with Sparkless(drill_app.topology, tmp_path / "untouched", partitions=2, together=True) as other:
         for part in (words(0), words(1), words(1, 50), words(3)):
-            other.feed("words", part)
+            other.fed("words", part)
         assert content(app) == content(other)
 
 
-def test_without_a_standby_all_is_read(app: OfflineApplication) -> None:
+def test_without_a_standby_all_is_read(app: Sparkless) -> None:
     lose_the_disk(app)
-    batch = app.feed("words", words(2))
+    batch = app.fed("words", words(2))
     assert recoveries(batch) == {"rebuilt"}
     assert restored(batch) > 4_000
 
 
-def test_a_copy_follows_batch_after_batch_and_through_failures(app: OfflineApplication) -> None:
+def test_a_copy_follows_batch_after_batch_and_through_failures(app: Sparkless) -> None:
     standby = standby_of(app)
     first = standby.follow()
     assert (first.commit, first.behind) == (2, 0)
     assert "is at commit 2, up to date" in str(first)
     assert standby.follow().records == first.records, "nothing new, nothing read"
     for seed in (2, 3):
-        app.feed("words", words(seed))
+        app.fed("words", words(seed))
         status = standby.follow()
         assert (status.commit, status.behind) == (seed + 1, 0)
     assert statuses(app.config)[0].commit == 4
     standby.close()
     lose_the_disk(app)
-    assert restored(app.feed("words", words(4))) == 0
+    assert restored(app.fed("words", words(4))) == 0
 
 
-def test_stores_that_are_only_a_little_behind_catch_up_by_themselves(app: OfflineApplication) -> None:
+def test_stores_that_are_only_a_little_behind_catch_up_by_themselves(app: Sparkless) -> None:
     old = app.config.state_path.with_name("old")
-    app.feed("words", words(1, 30))
+    app.fed("words", words(1, 30))
     app.stop()
     shutil.copytree(app.config.state_path, old)
     app.start()
-    app.feed("words", words(1, 30))
+    app.fed("words", words(1, 30))
     followed(app)
     app.stop()
     shutil.rmtree(app.config.state_path)
     old.rename(app.config.state_path)
     app.start()
-    assert recoveries(app.feed("words", words(3))) == {"caught_up"}
+    assert recoveries(app.fed("words", words(3))) == {"caught_up"}
 
 
 def test_a_copy_that_is_older_than_tombstones_live_is_not_used(
-    app: OfflineApplication, monkeypatch: pytest.MonkeyPatch
+    app: Sparkless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed(app)
-    app.feed("words", words(2))
+    app.fed("words", words(2))
     for hosted in app.runtime._hosted.values():
         monkeypatch.setattr(
             hosted.local._recoverer, "_clock", lambda: time.time_ns() // 1_000_000 + 13 * 3_600_000
         )
     shutil.rmtree(app.config.state_path)
-    assert recoveries(app.feed("words", words(3))) == {"rebuilt"}
+    assert recoveries(app.fed("words", words(3))) == {"rebuilt"}
 
 
 def test_a_copy_of_what_has_not_changed_for_long_is_not_old(
-    app: OfflineApplication, monkeypatch: pytest.MonkeyPatch
+    app: Sparkless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     standby = standby_of(app)
     standby.follow()
@@ -174,27 +174,25 @@ def test_a_copy_of_what_has_not_changed_for_long_is_not_old(
     standby.close()
 
 
-def test_a_damaged_copy_is_not_used(app: OfflineApplication) -> None:
+def test_a_damaged_copy_is_not_used(app: Sparkless) -> None:
     followed(app)
     for file in app.config.standby_path.rglob("data.mdb"):
         file.write_bytes(Random(1).randbytes(file.stat().st_size))
     lose_the_disk(app)
-    assert recoveries(app.feed("words", words(2))) == {"rebuilt"}
+    assert recoveries(app.fed("words", words(2))) == {"rebuilt"}
 
 
-def test_a_copy_that_cannot_be_copied_does_no_harm(
-    app: OfflineApplication, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_cannot_be_copied_does_no_harm(app: Sparkless, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(self: Disk, folder: Path) -> None:
         raise OSError("no")
 
     followed(app)
     lose_the_disk(app)
     monkeypatch.setattr(Disk, "take_over", fails)
-    assert recoveries(app.feed("words", words(2))) == {"rebuilt"}
+    assert recoveries(app.fed("words", words(2))) == {"rebuilt"}
 
 
-def test_two_standbys_never_share_a_folder(app: OfflineApplication) -> None:
+def test_two_standbys_never_share_a_folder(app: Sparkless) -> None:
     one, two = standby_of(app), standby_of(app)
     assert {one.folder.name, two.folder.name} == {"0", "1"}
     one.close()
@@ -205,10 +203,10 @@ def test_two_standbys_never_share_a_folder(app: OfflineApplication) -> None:
         standby.close()
     shutil.rmtree(app.config.standby_path / "0")
     lose_the_disk(app)
-    assert recoveries(app.feed("words", words(2))) == {"taken_over"}
+    assert recoveries(app.fed("words", words(2))) == {"taken_over"}
 
 
-def test_another_version_of_the_topology(app: OfflineApplication) -> None:
+def test_another_version_of_the_topology(app: Sparkless) -> None:
     """Stores that are new are read whole, those that are gone are forgotten, the others go on."""
     followed(app)
     builder = StreamsBuilder()
@@ -226,13 +224,13 @@ def test_another_version_of_the_topology(app: OfflineApplication) -> None:
         state.rollback()
     standby.close()
     app.start()
-    app.feed("words", words(9, 1))
+    app.fed("words", words(9, 1))
     assert copies.keys() <= app.content("by-key").keys()
     assert len(copies) > 700
 
 
 def test_a_host_says_itself_where_its_copies_are(
-    app: OfflineApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    app: Sparkless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a cluster each host has copies of its own; a task looks on the one it is on."""
     assert app.config.standby_path == tmp_path / "state-standby" / "app"
@@ -240,10 +238,10 @@ def test_a_host_says_itself_where_its_copies_are(
     followed(app)
     monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-b"))
     lose_the_disk(app)
-    assert recoveries(app.feed("words", words(2))) == {"rebuilt"}
+    assert recoveries(app.fed("words", words(2))) == {"rebuilt"}
     monkeypatch.setenv("HEADRACE_STANDBY_DIR", str(tmp_path / "host-a"))
     lose_the_disk(app)
-    assert recoveries(app.feed("words", words(3))) == {"taken_over"}
+    assert recoveries(app.fed("words", words(3))) == {"taken_over"}
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -254,8 +252,8 @@ def test_whatever_is_lost_and_whenever_a_copy_was_made_the_stores_are_right(
     monkeypatch.setattr("headrace.state.recovery._WORTH_A_COPY", 1)
     random = Random(seed)
     ways: set[str] = set()
-    with OfflineApplication(drill_app.topology, tmp_path / "app") as app:
-        app.feed("words", words(0, 100))
+    with Sparkless(drill_app.topology, tmp_path / "app", partitions=2, together=True) as app:
+        app.fed("words", words(0, 100))
         standby = standby_of(app)
         standby.follow()
         for number in range(1, 14):
@@ -274,9 +272,9 @@ def test_whatever_is_lost_and_whenever_a_copy_was_made_the_stores_are_right(
                 standby = standby_of(app)
         standby.close()
         found = content(app)
-    with OfflineApplication(drill_app.topology, tmp_path / "untouched") as other:
+    with Sparkless(drill_app.topology, tmp_path / "untouched", partitions=2, together=True) as other:
         for number in range(14):
-            other.feed("words", words(number, 100))
+            other.fed("words", words(number, 100))
         assert found == content(other)
     assert "taken_over" in ways
 
@@ -292,7 +290,7 @@ def command(tmp_path: Path, *more: str) -> list[str]:
 
 
 def test_the_command_copies_what_is_there(
-    app: OfflineApplication, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     elsewhere = tmp_path / "another-disk"
     assert main(command(tmp_path, "--until-caught-up", "--standby-dir", str(elsewhere))) == 0
@@ -302,14 +300,14 @@ def test_the_command_copies_what_is_there(
     assert capsys.readouterr().err == ""
 
 
-def wait_for_commit(app: OfflineApplication, commit: int) -> None:
+def wait_for_commit(app: Sparkless, commit: int) -> None:
     until = time.monotonic() + 60
     while not any(status.commit == commit for status in statuses(app.config)):
         assert time.monotonic() < until
         time.sleep(0.05)
 
 
-def test_a_standby_that_is_killed_goes_on_where_it_was(app: OfflineApplication, tmp_path: Path) -> None:
+def test_a_standby_that_is_killed_goes_on_where_it_was(app: Sparkless, tmp_path: Path) -> None:
     paths = os.pathsep.join(filter(None, sys.path))
     arguments = [sys.executable, "-m", "headrace.cli.main", *command(tmp_path)]
 
@@ -323,7 +321,7 @@ def test_a_standby_that_is_killed_goes_on_where_it_was(app: OfflineApplication, 
             wait_for_commit(app, 2)
         finally:
             process.kill()
-    app.feed("words", words(1, 20))
+    app.fed("words", words(1, 20))
     with begin() as process:
         try:
             wait_for_commit(app, 3)
@@ -333,11 +331,11 @@ def test_a_standby_that_is_killed_goes_on_where_it_was(app: OfflineApplication, 
             process.kill()
     assert 0 < statuses(app.config)[0].records < 500, "only what had changed meanwhile"
     lose_the_disk(app)
-    assert recoveries(app.feed("words", words(3))) == {"taken_over"}
+    assert recoveries(app.fed("words", words(3))) == {"taken_over"}
 
 
 def test_standbys_beside_an_application_end_with_it_and_begin_again_when_they_die(
-    app: OfflineApplication, monkeypatch: pytest.MonkeyPatch
+    app: Sparkless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headrace.restore.standby_process._AGAIN_SECONDS", 0.1)
     standbys = StandbyProcesses(app.shipment.pack(), 1)
@@ -346,7 +344,7 @@ def test_standbys_beside_an_application_end_with_it_and_begin_again_when_they_di
         wait_for_commit(app, 2)
         (first,) = standbys.pids
         os.kill(first, signal.SIGKILL)
-        app.feed("words", words(2))
+        app.fed("words", words(2))
         wait_for_commit(app, 3)
         (second,) = standbys.pids
         assert second != first
@@ -356,7 +354,7 @@ def test_standbys_beside_an_application_end_with_it_and_begin_again_when_they_di
     assert not Path(f"/proc/{second}").exists()
 
 
-def test_a_standby_ends_with_an_application_that_is_shut_down_as_a_whole(app: OfflineApplication) -> None:
+def test_a_standby_ends_with_an_application_that_is_shut_down_as_a_whole(app: Sparkless) -> None:
     """The word stands in the commit record; one that starts later has missed it, and follows the next start."""
     standby = standby_of(app)
     standby.follow()

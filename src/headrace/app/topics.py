@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from headrace.config import StreamsConfig
 from headrace.errors import MissingTopicError
 from headrace.log.base import TopicLog
+from headrace.meant import did_you_mean
 from headrace.spark.changelogs import memory_store
 from headrace.spark.layout import HEAD, Layout
 from headrace.spark.named_topics import missing_topics
@@ -42,8 +42,7 @@ def _do_not_exist(
     """All of them at once, what they may have been meant to be, and how to make them."""
 
     def hint(topic: str) -> str:
-        near = difflib.get_close_matches(topic, available, n=1)
-        return f"did you mean `{near[0]}`?" if near else ""
+        return did_you_mean(topic, available)
 
     where = ""
     if config.bootstrap_servers is not None:

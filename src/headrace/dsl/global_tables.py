@@ -145,11 +145,7 @@ class GlobalTables:
         origin = caller()
         check_store(store, "add_global_store")
         check_topic(topic, origin)
-        if name is not None:
-            check_name(f"{name}-source", "name", origin)
-        namer = self._blueprint.namer
-        source = namer.node("KSTREAM-SOURCE-", None if name is None else f"{name}-source")
-        processor = namer.node("KTABLE-SOURCE-", name)
+        source, processor = self._node_names(name)
         check_supplier(supplier, processor, origin)
         table = GlobalStoreNode(
             store,
@@ -170,10 +166,15 @@ class GlobalTables:
         name: str | None,
     ) -> tuple[StoreChoice, str, str]:
         """The store, the source and the processor of a table, in the order in which they use up numbers."""
-        if name is not None:
-            check_name(f"{name}-source", "name", caller())
         check_topic(topic, caller())
         namer = self._blueprint.namer
         chosen = choose_store(store, namer, f"{topic}-", key=form(key), value=form(value))
+        return chosen, *self._node_names(name)
+
+    def _node_names(self, name: str | None) -> tuple[str, str]:
+        """The source and the processor that fills the store from it."""
+        if name is not None:
+            check_name(f"{name}-source", "name", caller())
+        namer = self._blueprint.namer
         source = namer.node("KSTREAM-SOURCE-", None if name is None else f"{name}-source")
-        return chosen, source, namer.node("KTABLE-SOURCE-", name)
+        return source, namer.node("KTABLE-SOURCE-", name)

@@ -57,34 +57,3 @@ def _has_records(log: TopicLog, topic: str, partitions: int) -> bool:
     first, last = log.earliest(places), log.latest(places)
     ranges = {place: (first[place], last[place]) for place in places if first[place] < last[place]}
     return bool(ranges) and any(len(chunk) for chunk in log.read(ranges))
-
-
-_NEAR_END = 200
-
-
-def read_commit(log: TopicLog, application_id: str, name: str = COMMIT) -> bytes | None:
-    """What an application has committed last, read as anybody may read it: its commit record, or what it keeps beside
-    it under a name. None when there is nothing, or nothing any more.
-
-    Who is the writer asks its publisher instead: here a commit that is being made right now may be missed.
-    """
-    place = TopicPartition(commits_topic(application_id), 0)
-    if place.topic not in log.topics():
-        return None
-    wanted = name.encode()
-    while True:
-        first, end = log.earliest([place])[place], log.latest([place])[place]
-        high, span = end, _NEAR_END
-        while high > first:
-            low = max(first, high - span)
-            found = [
-                value
-                for chunk in log.read({place: (low, high)})
-                for key, value in zip(chunk.keys, chunk.values, strict=True)
-                if key == wanted
-            ]
-            if found:
-                return found[-1]
-            high, span = low, span * 10
-        if log.latest([place])[place] == end:
-            return None

@@ -15,6 +15,7 @@ from headrace.errors import (
     UnknownNodeError,
     UnknownStoreError,
 )
+from headrace.meant import did_you_mean
 from headrace.origin import Origin
 from headrace.topology.callbacks import check_callable
 from headrace.topology.nodes import (
@@ -203,5 +204,5 @@ def _matches(pattern: re.Pattern[str] | None, topic: str) -> bool:
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    near = [other for other in known if other.lower() == name.lower() or name in other or other in name]
-    return f" (did you mean `{near[0]}`?)" if near else ""
+    hint = did_you_mean(name, known, part=True)
+    return f" ({hint})" if hint else ""

@@ -6,9 +6,10 @@ For what is about stores, changelogs and commits, and needs many runs.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
@@ -28,13 +29,22 @@ from headrace.spark.ship import Shipment
 from headrace.spark.source import planner_of
 from headrace.spark.stage import run_slot
 from headrace.spark.stopwatch import Stopwatch
+from headrace.spark.together import run_together
 from headrace.topology.topology import Topology
 from tests.spark.harness.application import named_topics
 from tests.spark.harness.records import Part, Rec, append, read_topic
 
 
+class BrokenOffError(Exception):
+    """A batch that was not published."""
+
+
 class Sparkless:
-    """Runs a topology; `start` and `stop` can be called again and again, with other topologies."""
+    """Runs a topology; `start` and `stop` can be called again and again, with other topologies. As a context manager it
+    runs inside the block, and is closed at its end.
+
+    A batch goes through the stages as one that is divided, or `together` as a small one: from reading to results.
+    """
 
     def __init__(
         self,
@@ -45,9 +55,12 @@ class Sparkless:
         partitions: int = 4,
         topics: Mapping[str, int] | None = None,
         slots: int = 2,
+        together: bool = False,
         **settings: Any,
     ) -> None:
         self.topology = topology
+        self.together = together
+        self.batches: list[Batch] = []
         self.config = StreamsConfig(application_id=application_id, data_dir=str(folder), **settings)
         self.log: TopicLog = open_log(log_config(self.config))
         self.slots = slots
@@ -69,8 +82,8 @@ class Sparkless:
             opened.close()
             self.opened = None
             raise
-        shipment = shipped(topology, self.config, opened, base, self.slots)
-        self.runtime = Runtime(shipment)
+        self.shipment = shipped(topology, self.config, opened, base, self.slots)
+        self.runtime = Runtime(self.shipment)
         self.planner: Planner = planner_of(self.runtime)
         self.committer = Committer(opened.publisher, base, opened.layout, opened.kept)
         self.readers = StoreReaders(topology, opened.layout, self.config)
@@ -82,6 +95,10 @@ class Sparkless:
             self.runtime.close()
             self.opened.close()
             self.opened = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
 
     def feed(self, *parts: Part) -> None:
         """Append each part, and process it: one batch or more for each."""
@@ -97,14 +114,39 @@ class Sparkless:
         self.readers.renew()
         return made
 
-    def batch(self, plan: Plan) -> Batch:
-        """One batch: read, run the stages, publish."""
+    def batch(self, plan: Plan | None = None, *, publish: bool = True) -> Batch:
+        """One batch, the next one if no plan is given: read, run the stages, publish. Without `publish` it ends as if
+        the driver had died before its transaction.
+        """
+        table = self.table(plan or self.next_plan())
+        if not publish:
+            raise BrokenOffError
+        self.batches.append(self.committer.publish(table, Stopwatch()))
+        return self.batches[-1]
+
+    def next_plan(self, base: CommitRecord | None = None) -> Plan:
+        """The plan of the next batch, which there must be."""
+        plan = self.planner.plan(base or self.committer.base)
+        assert plan is not None
+        return plan
+
+    def table(self, plan: Plan) -> pa.Table:
+        """What comes of a plan, for the driver."""
         numbers = range(max((len(ends) for ends in plan.ends.values()), default=1))
-        rows = [row for rows in read_rows(self.runtime, plan, numbers, control=True) for row in rows]
-        for number in range(1, self.runtime.layout.stages + 1):
+        made = read_rows(self.runtime, plan, numbers, control=True)
+        rows = [row for rows in (run_together(self.runtime, made) if self.together else made) for row in rows]
+        for number in range(1, self.runtime.layout.stages + 1) if not self.together else ():
             rows = self._stage(number, rows)
-        table = pa.Table.from_batches([to_batch([row for row in rows if row.stage == DRIVER])])
-        return self.committer.publish(table, Stopwatch())
+        return pa.Table.from_batches([to_batch([row for row in rows if row.stage == DRIVER])])
+
+    def fed(self, topic: str, records: Iterable[tuple[bytes, bytes | None, int]]) -> Batch:
+        """Append records of a topic, and run one batch over them."""
+        self.append(topic, records)
+        return self.batch()
+
+    def append(self, topic: str, records: Iterable[tuple[bytes, bytes | None, int]]) -> None:
+        """Append records of a topic."""
+        append(self.log, {topic: [Rec(*record) for record in records]})
 
     def _stage(self, number: int, rows: Sequence[Row]) -> list[Row]:
         done = [row for row in rows if row.stage != number]
@@ -127,6 +169,15 @@ class Sparkless:
         """A store over all tasks."""
         return self.readers.store(name)
 
+    def content(self, store: str) -> dict[bytes, bytes]:
+        """All bytes of a store, over all tasks, as of the last batch."""
+        found: dict[bytes, bytes] = {}
+        for placement in self.runtime.layout.placements:
+            if any(spec.name == store for spec in placement.sub.stores):
+                for task_id in placement.task_ids():
+                    found.update(self.runtime.hosted(task_id).local.backend(store).range(None, None))
+        return found
+
     def read(self, topic: str) -> dict[int, list[Rec]]:
         """All of a topic, by partition."""
         return read_topic(self.log, topic)
@@ -134,6 +185,14 @@ class Sparkless:
     def close(self) -> None:
         self.stop()
         self.log.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def shipped(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import struct
 from collections.abc import Iterable, Mapping
@@ -15,6 +14,7 @@ from headrace.log.base import TopicPartition
 from headrace.log.embedded import settings
 from headrace.log.embedded.environment import Environment
 from headrace.log.embedded.settings import DEFAULTS
+from headrace.meant import did_you_mean
 
 _STATE = struct.Struct("<qqqq")
 _PLACE = struct.Struct(">II")
@@ -72,10 +72,10 @@ def find(txn: Any, environment: Environment, name: str) -> Topic:
         check_name(name)  # LMDB would not even look for it
     found = txn.get(key, db=environment.topics)
     if found is None:
-        near = difflib.get_close_matches(name, [topic.name for topic in all_topics(txn, environment)], n=1)
+        hint = did_you_mean(name, [topic.name for topic in all_topics(txn, environment)])
         raise LogError(
             f"topic `{name}` does not exist in the log in `{environment.path}`: "
-            + (f"did you mean `{near[0]}`? Else " if near else "")
+            + (f"{hint} Else " if hint else "")
             + f"create it with `headrace topics create {name}`"
         )
     return _decoder.decode(found)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping
 
 from headrace.errors import LogError
+from headrace.meant import did_you_mean
 
 _POLICIES = ({"delete"}, {"compact"}, {"compact", "delete"})
 DEFAULTS: Mapping[str, str] = {
@@ -37,8 +37,8 @@ def check(topic: str, config: Mapping[str, str]) -> dict[str, str]:
     """The settings, if all of them are Kafka's and make sense; LogError says which one does not."""
     for name, value in config.items():
         if name not in DEFAULTS and name not in _WITHOUT_EFFECT:
-            near = difflib.get_close_matches(name.replace("_", "."), [*DEFAULTS, *_WITHOUT_EFFECT], n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it heeds {', '.join(DEFAULTS)}"
+            hint = did_you_mean(name.replace("_", "."), [*DEFAULTS, *_WITHOUT_EFFECT])
+            hint = hint or f"it heeds {', '.join(DEFAULTS)}"
             raise LogError(f"topic `{topic}`: there is no setting `{name}`: {hint}")
         if name == "cleanup.policy":
             _check_policy(topic, value)

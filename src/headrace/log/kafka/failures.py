@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.errors import BrokerNotReachableError, FencedError, HeadraceError, LogError
 from headrace.log.base import LogConfig
+from headrace.meant import did_you_mean
 
 _UNREACHABLE = {
     KafkaError._TRANSPORT,
@@ -66,10 +66,10 @@ def unreachable(config: LogConfig, error: object) -> BrokerNotReachableError:
 
 def missing(config: LogConfig, topic: str, others: Iterable[str] = ()) -> LogError:
     """The topic is not there; one of the others may be meant."""
-    near = difflib.get_close_matches(topic, list(others), n=1)
+    hint = did_you_mean(topic, others)
     return LogError(
         f"topic `{topic}` does not exist on Kafka at `{config.bootstrap_servers}`: "
-        + (f"did you mean `{near[0]}`? Else " if near else "")
+        + (f"{hint} Else " if hint else "")
         + "create it with "
         f"`headrace topics create {topic} --bootstrap-servers {config.bootstrap_servers}`"
     )

@@ -11,9 +11,10 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Produc
 
 from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, Group, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
-from headrace.log.commits import COMMIT, read_commit
+from headrace.log.commits import COMMIT, commits_topic
 from headrace.log.kafka import settings, topics
 from headrace.log.kafka.at_least_once import AtLeastOncePublisher
+from headrace.log.kafka.commits import newest_with
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
 from headrace.log.kafka.failures import translate
 from headrace.log.kafka.group import KafkaGroup
@@ -178,7 +179,11 @@ class KafkaLog:
     def committed(self, application_id: str, name: str = COMMIT) -> bytes | None:
         """What an application has committed last: its commit record, or what it keeps beside it under a name."""
         # With the consumer that is there already: whoever follows an application asks again and again.
-        return read_commit(self, application_id, name)
+        topic = commits_topic(application_id)
+        if topic not in self.topics():
+            return None
+        found = newest_with(self, self._connection, topic, name.encode())
+        return None if found is None else found.value
 
     def group(self, name: str) -> Group:
         """A new member of a consumer group."""
