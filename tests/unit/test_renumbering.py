@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from headrace import EmitStrategy, StreamsBuilder, TimeWindows
+from headrace.cli.main import main
 from headrace.errors import StartError
+from headrace.log.commits import TOPOLOGY
 from headrace.topology.topology import Topology
 from tests.spark.harness.records import Part, encoded, flat
 from tests.spark.harness.sparkless import Sparkless
@@ -74,3 +77,34 @@ def test_a_number_that_had_other_partitions_is_refused(app: Sparkless) -> None:
     app.topology = windows(last="last")
     app.run([at(20), at(210)])
     assert len(flat(app.read("out"))) == 12
+
+
+def test_what_a_start_refuses_is_not_safe_to_the_check_and_changes_nothing(
+    app: Sparkless, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app.run([at(10, 60, 110, 160)])
+    before = app.log.committed("app"), app.log.committed("app", TOPOLOGY)
+
+    def check(first: str) -> int:
+        name = f"renumbered_{first}"
+        file = tmp_path / f"{name}.py"
+        file.write_text(
+            f"from tests.unit.test_renumbering import windows\n\ntopology = windows(first={first!r}, last='last')\n"
+        )
+        code = main(["check", str(file), "--application-id", "app", "--data-dir", app.config.data_dir])
+        del sys.modules[name]
+        return code
+
+    assert check("other") == 4
+    told = capsys.readouterr().out
+    assert (
+        "needs a reset: topic `app-task-0-changelog`: `app-task-0-changelog` now has or needs 3 partitions"
+        in told
+    )
+    app.topology = windows(first="other", last="last")
+    with pytest.raises(StartError, match="`app-task-0-changelog` now has or needs 3 partitions, and had 2"):
+        app.start()
+    assert (app.log.committed("app"), app.log.committed("app", TOPOLOGY)) == before
+    assert check("first") == 0
+    app.topology = windows(first="first", last="last")
+    app.run([at(165)])

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import msgspec
 
+from headrace.app.refusing import refusals, source_ids, with_new_partitions
 from headrace.app.topics import internal_topics
 from headrace.clock import now_ms
 from headrace.config import AT_LEAST_ONCE, StreamsConfig
@@ -16,23 +17,28 @@ from headrace.log.base import TopicLog, TopicPartition
 from headrace.log.commits import check_changelogs
 from headrace.offset_reset import OffsetReset
 from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import HEAD, Layout
+from headrace.spark.layout import Layout
 from headrace.spark.named_topics import source_topics
-from headrace.spark.watching import shorter
 from headrace.topology.topology import Topology
 
 
 def base_commit(
-    log: TopicLog, topology: Topology, layout: Layout, record: bytes | None, config: StreamsConfig
+    log: TopicLog,
+    topology: Topology,
+    layout: Layout,
+    record: bytes | None,
+    config: StreamsConfig,
+    *,
+    accept_changes: bool = False,
 ) -> CommitRecord:
     """The commit to build on; a new incarnation when there is none. Internal topics that are missing are made."""
     wanted = internal_topics(layout, config)
     base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
     _refuse_pending(layout.application_id, base)
-    base = _with_new_partitions(log, layout, base)
-    _refuse_other_counts(layout, layout.topics, base.positions)
-    _refuse_other_counts(layout, {name: n for name, (n, _) in wanted.items()}, base.ends)
-    _refuse_shorter_topics(log, layout, base)
+    base, ids = with_new_partitions(log, layout, base), source_ids(log, layout, config)
+    for refusal in refusals(log, layout, base, config, ids):
+        if not (accept_changes and refusal.may_be_accepted):
+            raise refusal.error
     # A changelog that the commit does not know belongs to a store that is new.
     known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
     if record is not None or config.processing_guarantee != AT_LEAST_ONCE:
@@ -49,6 +55,7 @@ def base_commit(
         positions={**first_positions(log, topology, layout, base.positions, config), **base.positions},
         ends={**unknown, **base.ends},
         shutdown=None,
+        topic_ids={**base.topic_ids, **ids},
     )
 
 
@@ -58,55 +65,6 @@ def _refuse_pending(application_id: str, base: CommitRecord) -> None:
             f"`headrace {base.pending.kind}` of application `{application_id}` was begun and has not come to its end: "
             "run it again"
         )
-
-
-def _with_new_partitions(log: TopicLog, layout: Layout, base: CommitRecord) -> CommitRecord:
-    """Where nothing is kept, or records go by their keys, a topic may grow: what is new is read from its beginning."""
-    if layout.stages > HEAD and not layout.by_key:
-        return base
-
-    def longer(topic: str, known: list[int]) -> list[int]:
-        new = [TopicPartition(topic, number) for number in range(len(known), layout.topics.get(topic, 0))]
-        earliest = log.earliest(new) if known and new else {}
-        return [*known, *(earliest[place] for place in new if known)]
-
-    return msgspec.structs.replace(
-        base,
-        positions={topic: longer(topic, known) for topic, known in base.positions.items()},
-        ends={topic: longer(topic, known) for topic, known in base.ends.items()},
-    )
-
-
-def _refuse_other_counts(
-    layout: Layout, counts: Mapping[str, int], committed: Mapping[str, Sequence[int]]
-) -> None:
-    """Keys would move to other tasks than those that have their state."""
-    for topic, count in counts.items():
-        before = len(committed.get(topic, ())) or count
-        if before != count:
-            source = layout.source_of(topic)
-            raise StartError(
-                f"`{topic}` now has or needs {count} partitions, and had {before} at the last commit of application "
-                f"`{layout.application_id}`: keys would lose their state; go back to {before}, cut the tasks loose "
-                f"from the topics' partitions with `headrace rescale --tasks {count}`, or start afresh with "
-                "`headrace reset` or under another `application_id`",
-                node=None if source is None else source.name,
-                origin=None if source is None else source.origin,
-            )
-
-
-def _refuse_shorter_topics(log: TopicLog, layout: Layout, base: CommitRecord) -> None:
-    """A topic that ends before the place to go on from is not the one that was read: its records would be skipped."""
-    places = {
-        TopicPartition(topic, number): position
-        for topic, positions in base.positions.items()
-        # Of what the application itself writes, Kafka may need a moment to tell the end.
-        if topic in layout.topics and topic not in base.ends
-        for number, position in enumerate(positions)
-    }
-    for tp, end in log.latest(places).items():
-        if end < places[tp]:
-            raise shorter(tp, places[tp], end, layout.source_of(tp.topic))
 
 
 def first_positions(

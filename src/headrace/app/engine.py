@@ -202,7 +202,10 @@ class Engine:
     def _run_query(self) -> None:
         opened, config = self.opened, self.config
         assert opened is not None
-        base = base_commit(opened.log, self.topology, opened.layout, opened.publisher.last_commit(), config)
+        last = opened.publisher.last_commit()
+        base = base_commit(
+            opened.log, self.topology, opened.layout, last, config, accept_changes=opened.accept_changes
+        )
         self.reach.begin(base.positions)
         if self._closing():
             return

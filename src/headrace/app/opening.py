@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headrace.app.refusing import other_counts, with_new_partitions
 from headrace.app.renumbering import renumber
 from headrace.app.topics import prepare_topics
 from headrace.app.upgrading import check_upgrade
@@ -14,7 +15,7 @@ from headrace.errors import StartError
 from headrace.log import log_config, open_log
 from headrace.log.base import Publisher, TopicLog
 from headrace.resolve import check_naming, check_optimization, check_serdes, check_topic_names
-from headrace.spark.commit import CommitRecord, task_count
+from headrace.spark.commit import CommitRecord, decode, task_count
 from headrace.spark.executors import parallelism, send_code
 from headrace.spark.hosts import check_log, on_these_hosts
 from headrace.spark.java import find_java
@@ -51,6 +52,8 @@ class Opened:
     publisher: Publisher
     kept: Mapping[str, bytes]
     """What the first commit has to keep beside it."""
+    accept_changes: bool = False
+    """Whether to go on in topics that are not those that were read."""
 
     def close(self) -> None:
         self.publisher.close()
@@ -73,6 +76,7 @@ def open_application(
             if layout.by_key:
                 check_partitioners(layout)
             kept = check_upgrade(log, topology, config, accept_changes=accept_changes)
+            _check_counts(log, layout, publisher.last_commit(), config)
             if renumber(log, publisher, layout, kept):
                 kept = {}
         except BaseException:
@@ -81,7 +85,15 @@ def open_application(
     except BaseException:
         log.close()
         raise
-    return Opened(log, available, layout, publisher, kept)
+    return Opened(log, available, layout, publisher, kept, accept_changes)
+
+
+def _check_counts(log: TopicLog, layout: Layout, record: bytes | None, config: StreamsConfig) -> None:
+    """Before tasks are renumbered, which is written down: what is refused must leave everything as it was."""
+    if record is not None:
+        base = with_new_partitions(log, layout, decode(record, CommitRecord))
+        for refusal in other_counts(layout, base, config) if base.pending is None else ():
+            raise refusal.error
 
 
 def ship(

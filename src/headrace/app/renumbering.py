@@ -55,8 +55,6 @@ def _renumber(
         known = base.ends.get(topic, [])
         if placement.stage == HEAD or before == {sub} or (not before and not any(known)):
             continue
-        if known and len(known) != placement.tasks:
-            continue  # refused right after this, with the reason
         moved.add(sub)
         for task in range(placement.tasks):
             memories = [_memory(log, layout, base, number, task) for number in sorted(before)]

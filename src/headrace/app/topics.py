@@ -22,18 +22,27 @@ DAY_MS = 86_400_000
 
 def prepare_topics(log: TopicLog, topology: Topology, config: StreamsConfig) -> Mapping[str, int]:
     """The topics of the log. Missing sources and sinks are made where the configuration allows it."""
-    available = dict(log.topics())
+    available = log.topics()
+    wanted = topics_at_start(available, topology, config)
+    if wanted is None:
+        raise _do_not_exist(missing_topics(topology, available), available, config)
+    for topic, partitions in wanted.items():
+        if topic not in available:
+            log.create_topic(topic, partitions)
+    return wanted
+
+
+def topics_at_start(
+    available: Mapping[str, int], topology: Topology, config: StreamsConfig
+) -> Mapping[str, int] | None:
+    """The topics with those that a start would make; None when it may not, and refuses to start."""
     create = config.bootstrap_servers is None if config.create_topics is None else config.create_topics
-    missing = missing_topics(topology, available)
+    missing = [topic for topic, _ in missing_topics(topology, available)]
     if missing and not create:
-        raise _do_not_exist(missing, available, config)
-    wanted = [topic for topic, _ in missing]
+        return None
     if config.dead_letter_topic is not None and config.dead_letter_topic not in available:
-        wanted.append(config.dead_letter_topic)
-    for topic in dict.fromkeys(wanted):
-        log.create_topic(topic, config.default_partitions)
-        available[topic] = config.default_partitions
-    return available
+        missing.append(config.dead_letter_topic)
+    return {**available, **dict.fromkeys(missing, config.default_partitions)}
 
 
 def _do_not_exist(

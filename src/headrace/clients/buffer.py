@@ -79,14 +79,17 @@ class Buffer:
                 columns.values,
                 columns.timestamps,
                 columns.headers if any(columns.headers) else None,
-                _partitions(columns, partitions_of(topic)) if columns.chosen else None,
+                _partitions(columns, lambda topic=topic: partitions_of(topic)) if columns.chosen else None,
             )
             for topic, columns in self._topics.items()
         ]
 
 
-def _partitions(columns: _Columns, count: int) -> list[int]:
+def _partitions(columns: _Columns, partitions: Callable[[], int]) -> list[int]:
     """Where some chose and others did not: the key decides for those, and without one they take turns."""
+    if _BY_KEY not in columns.partitions:
+        return columns.partitions
+    count = partitions()
     found = []
     for at, (partition, key) in enumerate(zip(columns.partitions, columns.keys, strict=True)):
         if partition != _BY_KEY:

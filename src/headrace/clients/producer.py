@@ -107,6 +107,8 @@ class Producer(Generic[K, V]):
         """
         self._check()
         partitions, compacted = self._topics.get(topic) or self._look_up(topic)
+        if partition is not None and partition >= partitions:
+            partitions, _ = self._look_up(topic)  # perhaps it has more by now
         if partition is not None and not 0 <= partition < partitions:
             raise LogError(
                 f"topic `{topic}` has partitions 0 to {partitions - 1}, got partition {partition}",
@@ -214,7 +216,8 @@ class Producer(Generic[K, V]):
         return self._topics[topic]
 
     def _partitions_of(self, topic: str) -> int:
-        return self._topics[topic][0]
+        """As it is now: who chooses a partition for others must not place them by what once was."""
+        return self._look_up(topic)[0]
 
     def _write(self) -> None:
         with self._writing:
@@ -227,6 +230,7 @@ class Producer(Generic[K, V]):
                 self._stuck = False
             except BaseException:
                 self._stuck = True
+                self._topics.clear()  # perhaps they are not what they were
                 with self._lock:  # nothing is lost: another try may find room, or the broker
                     taken.extend(self._waiting)
                     self._waiting = taken

@@ -134,6 +134,10 @@ class TopicLog(Protocol):
         """One topic; LogError when there is none of that name."""
         ...
 
+    def topic_ids(self, names: Iterable[str]) -> Mapping[str, str]:
+        """What tells topics from others that had their names before; without those of which that is not known."""
+        ...
+
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic; LogError when there is one of that name."""
         ...

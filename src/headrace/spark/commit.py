@@ -58,6 +58,10 @@ class CommitRecord(msgspec.Struct, frozen=True):
     pending: Pending | None = None
     task_count: int | None = None
     """After a rescaling: how many tasks there are, whatever partitions the topics have; records go to them by key."""
+    topic_ids: dict[str, str] = {}
+    """Source topic -> what tells it from another one that is made later under its name: positions are worth nothing
+    there. Commits of older versions have none.
+    """
 
 
 class Plan(msgspec.Struct, frozen=True):

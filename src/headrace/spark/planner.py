@@ -86,7 +86,7 @@ class Planner:
                 latest.get(tp, 0), base.ends[tp.topic][tp.partition] if tp.topic in base.ends else 0
             )
         now = self.clock()
-        self._watch.look(now, starts, latest)
+        self._watch.look(now, starts, latest, base.topic_ids)
         if until is not None:
             _stop_at(latest, until, base)
         backlog = {tp: max(0, latest[tp] - start) for tp, start in starts.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from headrace.errors import OffsetOutOfRangeError, StartError
@@ -27,9 +27,13 @@ class Watch:
     _short: dict[TopicPartition, int] = field(default_factory=dict)
 
     def look(
-        self, now: int, starts: Mapping[TopicPartition, int], latest: Mapping[TopicPartition, int]
+        self,
+        now: int,
+        starts: Mapping[TopicPartition, int],
+        latest: Mapping[TopicPartition, int],
+        ids: Mapping[str, str] | None = None,
     ) -> None:
-        """Called with every plan; asks the log seldom."""
+        """Called with every plan; asks the log seldom. `ids` are those of the topics that were read."""
         for tp, start in starts.items():
             if latest[tp] >= start:
                 self._short.pop(tp, None)
@@ -40,6 +44,8 @@ class Watch:
         elif now - self._looked >= LOOK_EVERY_MS:
             self._looked = now
             self._count()
+            for _, error in made_anew(ids, self.log.topic_ids(ids), starts, self.source_of) if ids else ():
+                raise error
 
     def _count(self) -> None:
         found = self.log.topics()
@@ -53,6 +59,30 @@ class Watch:
                     node=None if source is None else source.name,
                     origin=None if source is None else source.origin,
                 )
+
+
+def made_anew(
+    before: Mapping[str, str],
+    now: Mapping[str, str],
+    positions: Mapping[TopicPartition, int],
+    source_of: Callable[[str], SourceNode | None],
+) -> Iterator[tuple[str, StartError]]:
+    """Topics that have been read, and are others by now, of the same names."""
+    for topic, known in before.items():
+        read = {tp.partition: at for tp, at in positions.items() if tp.topic == topic and at > 0}
+        if read and now.get(topic, known) != known:
+            source, (number, at) = source_of(topic), min(read.items())
+            yield (
+                topic,
+                StartError(
+                    f"topic `{topic}` was deleted and made anew since it was read (its id is `{now[topic]}`, and was "
+                    f"`{known}`): offset {at} of partition {number}, where reading was to go on, is somewhere in other "
+                    "records; start afresh with `headrace reset` or under another `application_id`, or go on in the "
+                    "midst of them: `--accept-changes`, or `Streams(..., accept_changes=True)`",
+                    node=None if source is None else source.name,
+                    origin=None if source is None else source.origin,
+                ),
+            )
 
 
 def shorter(

@@ -77,7 +77,14 @@ class Sparkless:
         opened = self.opened = open_application(topology, self.config, **options)
         try:
             last = opened.publisher.last_commit()
-            base = base_commit(opened.log, topology, opened.layout, last, self.config)
+            base = base_commit(
+                opened.log,
+                topology,
+                opened.layout,
+                last,
+                self.config,
+                accept_changes=opened.accept_changes,
+            )
         except BaseException:
             opened.close()
             self.opened = None

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
+from confluent_kafka import ConsumerGroupTopicPartitions
 
-from headrace.errors import HeadraceError, LogError
 from headrace.log.base import Chunk, Group, LogConfig, Outgoing, Publisher, TopicDescription, TopicPartition
 from headrace.log.commits import COMMIT, commits_topic
 from headrace.log.kafka import settings, topics
+from headrace.log.kafka.appending import Appender
 from headrace.log.kafka.at_least_once import AtLeastOncePublisher
 from headrace.log.kafka.commits import newest_with
 from headrace.log.kafka.connection import EARLIEST, LATEST, Connection, connect
-from headrace.log.kafka.failures import translate
 from headrace.log.kafka.group import KafkaGroup
-from headrace.log.kafka.producing import Watch, plan, send, send_and_watch
 from headrace.log.kafka.publisher import KafkaPublisher
 from headrace.log.kafka.reader import Reader, shared_reader
-from headrace.log.kafka.transaction import Planned
 
 
 class KafkaLog:
@@ -33,9 +27,7 @@ class KafkaLog:
     def __init__(self, config: LogConfig) -> None:
         settings.bootstrap(config)
         self.config = config
-        self._producer: Any = None
-        self._transactional: Any = None
-        self._failed: list[tuple[Any, str]] = []
+        self._appender = Appender(config)
 
     @property
     def _connection(self) -> Connection:
@@ -48,6 +40,10 @@ class KafkaLog:
     def describe(self, name: str) -> TopicDescription:
         """One topic, with the settings that differ from the broker's; LogError when there is none of that name."""
         return topics.describe(self._connection, name)
+
+    def topic_ids(self, names: Iterable[str]) -> Mapping[str, str]:
+        """What tells topics from others that had their names before; brokers before 2.8 do not know."""
+        return topics.ids(self._connection, names)
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None) -> None:
         """Make a topic; LogError when there is one of that name."""
@@ -95,67 +91,7 @@ class KafkaLog:
 
     def append(self, records: Sequence[Outgoing], *, atomic: bool | None = None) -> None:
         """Append outside an application: in a transaction if `atomic`; None: when there is more than one topic."""
-        planned = plan(self._connection, records)
-        if not planned:
-            return
-        if atomic or (atomic is None and len({item.topic for item, _ in planned}) > 1):
-            self._transact(planned)
-            return
-        if self._producer is None:
-            more = {"on_delivery": self._on_failure, "delivery.report.only.error": True}
-            self._producer = settings.make(Producer, settings.producer(self.config) | more)
-        for item, partitions in planned:
-            send(self._producer, item, partitions)
-        left = self._producer.flush(6 * settings.TIMEOUT)
-        if self._failed or left:
-            raise self._failure(left)
-
-    def _transact(self, planned: Planned) -> None:
-        """One transaction. Its producer is kept: opening one takes longer than most transactions."""
-        try:
-            if self._transactional is None:
-                made = settings.make(
-                    Producer, settings.transactional(self.config, f"headrace-{uuid.uuid4()}")
-                )
-                made.init_transactions(3 * settings.TIMEOUT)
-                self._transactional = made
-            producer = self._transactional
-            producer.begin_transaction()
-            watch = Watch()
-            try:
-                for item, partitions in planned:
-                    send_and_watch(producer, item, partitions, watch.report)
-                producer.flush(6 * settings.TIMEOUT)
-                producer.commit_transaction(6 * settings.TIMEOUT)
-            except BaseException:
-                self._transactional = None
-                producer.abort_transaction(settings.TIMEOUT)
-                raise
-        except KafkaException as error:
-            self._transactional = None
-            raise translate(error, self.config, "an append") from error
-        self._wait_until_seen(watch.ends)
-
-    def _wait_until_seen(self, ends: Mapping[TopicPartition, int]) -> None:
-        """The broker says that a transaction is committed a moment before readers see it."""
-        until = time.monotonic() + settings.TIMEOUT
-        while time.monotonic() < until:
-            seen = self.latest(ends)
-            if all(seen[place] >= end for place, end in ends.items()):
-                return
-            time.sleep(0.005)
-
-    def _on_failure(self, error: Any, message: Any) -> None:
-        if error is not None:
-            self._failed.append((error, message.topic()))
-
-    def _failure(self, left: int) -> HeadraceError:
-        failed, self._failed = self._failed, []
-        self._producer = None
-        if failed:
-            error, topic = failed[0]
-            return translate(error, self.config, f"an append to topic `{topic}` ({len(failed)} records)")
-        return LogError(f"Kafka has not confirmed {left} records after {6 * settings.TIMEOUT:g} s")
+        self._appender.append(records, atomic=atomic)
 
     def publisher(self, application_id: str, *, take_over: bool = False) -> Publisher:
         """Become the writer of an application; AlreadyRunningError while another live process is."""
@@ -191,4 +127,4 @@ class KafkaLog:
 
     def close(self) -> None:
         """Nothing is lost: an append has been confirmed when it returns."""
-        self._producer = self._transactional = None
+        self._appender.close()

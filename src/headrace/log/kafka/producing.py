@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.errors import LogError
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.kafka.connection import Connection
+from headrace.log.kafka.failures import is_absent
 from headrace.partitioning import partitions_for
 
 Report = Callable[[Any, Any], None]
 """Called with (error, message) when a record has been delivered, or could not be."""
+
+
+class Lost(NamedTuple):
+    """A record that was not written, and why."""
+
+    error: KafkaError
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp: int
+    headers: Any
+    partition: int
+
 
 _REFUSED = {KafkaError._INVALID_ARG, KafkaError.MSG_SIZE_TOO_LARGE}
 _turn = 0
@@ -41,9 +55,11 @@ def plan(connection: Connection, records: Sequence[Outgoing]) -> list[tuple[Outg
     return [(item, partitions_of(item, connection.partitions(item.topic))) for item in records if len(item)]
 
 
-def send(producer: Any, records: Outgoing, partitions: Sequence[int]) -> None:
-    """Hand all records over; the network goes on in librdkafka's threads."""
-    _send_rows(producer, records.topic, _rows(records, partitions, 0, len(records)))
+def send(producer: Any, records: Outgoing, partitions: Sequence[int], lost: list[Lost]) -> None:
+    """Hand all records over, but for those that are `lost`, since the client knows that their partition is not there;
+    the network goes on in librdkafka's threads.
+    """
+    _send_rows(producer, records.topic, _rows(records, partitions, 0, len(records)), lost=lost)
 
 
 def send_and_watch(producer: Any, records: Outgoing, partitions: Sequence[int], report: Report) -> None:
@@ -73,7 +89,11 @@ def _rows(records: Outgoing, partitions: Sequence[int], low: int, high: int) -> 
 
 
 def _send_rows(
-    producer: Any, topic: str, rows: Iterator[tuple[Any, ...]], report: Report | None = None
+    producer: Any,
+    topic: str,
+    rows: Iterator[tuple[Any, ...]],
+    report: Report | None = None,
+    lost: list[Lost] | None = None,
 ) -> None:
     produce = producer.produce
     for key, value, timestamp, headers, partition in rows:
@@ -86,6 +106,9 @@ def _send_rows(
             except BufferError:
                 producer.poll(0.01)
             except KafkaException as error:
+                if lost is not None and is_absent(error.args[0]):
+                    lost.append(Lost(error.args[0], topic, key, value, timestamp, headers, partition))
+                    break
                 if error.args[0].code() not in _REFUSED:
                     raise
                 raise LogError(
@@ -99,10 +122,13 @@ class Watch:
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, int] = {}
         self.refused: list[str] = []
+        self.error: KafkaError | None = None
+        """The first one."""
 
     def report(self, error: Any, message: Any) -> None:
         """A delivery report."""
         if error is not None:
+            self.error = self.error or error
             self.refused.append(f"topic `{message.topic()}`, partition {message.partition()}: {error.str()}")
             return
         place = TopicPartition(message.topic(), message.partition())

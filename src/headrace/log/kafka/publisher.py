@@ -21,7 +21,13 @@ from headrace.log.kafka.connection import Connection
 from headrace.log.kafka.failures import translate
 from headrace.log.kafka.lease import LeaseKeeper
 from headrace.log.kafka.producing import plan
-from headrace.log.kafka.transaction import AbortNeededError, FencedByBrokerError, InDoubtError, Planned
+from headrace.log.kafka.transaction import (
+    AbortNeededError,
+    FencedByBrokerError,
+    InDoubtError,
+    Planned,
+    is_gone,
+)
 
 _ATTEMPTS = 5
 logger = logging.getLogger("headrace")
@@ -93,8 +99,7 @@ class KafkaPublisher:
         """Outputs, changelogs, the commit record and the positions, in one transaction."""
         if not self._open:
             raise LogError(f"the publisher of application `{self._application_id}` is closed")
-        outputs = plan(self._connection, publication.outputs)
-        changelogs = plan(self._connection, publication.changelogs)
+        outputs, changelogs = self._place(publication)
         failpoint("publish.before")
         why = ""
         for attempt in range(_ATTEMPTS):
@@ -102,19 +107,25 @@ class KafkaPublisher:
             try:
                 return self._attempt(publication, outputs, changelogs, mark)
             except AbortNeededError as error:
-                why = str(error)
+                why, gone = str(error), is_gone(error)
                 self._abort()
             except InDoubtError as error:
-                why = str(error)
+                why, gone = str(error), is_gone(error)
                 if isinstance(error, FencedByBrokerError) and not self._lease.is_mine():
                     raise self._fenced(why) from error
                 if self._settle(mark, why):
                     return self._ends
+            if gone:
+                self._connection.topics()  # a topic has fewer partitions than before
+                outputs, changelogs = self._place(publication)
             time.sleep(0.05 * 2**attempt)
         raise LogError(
             f"the commit of application `{self._application_id}` has failed {_ATTEMPTS} times, the last time "
             f"because: {why}"
         )
+
+    def _place(self, publication: Publication) -> tuple[Planned, Planned]:
+        return plan(self._connection, publication.outputs), plan(self._connection, publication.changelogs)
 
     def _attempt(
         self, publication: Publication, outputs: Planned, changelogs: Planned, mark: bytes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, Uuid
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AlterConfigOpType,
@@ -21,6 +21,9 @@ from headrace.log.base import TopicDescription, TopicPartition
 from headrace.log.kafka import settings
 from headrace.log.kafka.connection import Connection
 from headrace.log.kafka.failures import is_absent, missing, reason, translate
+
+NO_ID = str(Uuid(0, 0))
+"""Of a broker that has none."""
 
 
 def answer(connection: Connection, futures: Mapping[Any, Any], doing: str) -> Any:
@@ -42,6 +45,22 @@ def describe(connection: Connection, name: str) -> TopicDescription:
     entries = answer(connection, asked, f"describing topic `{name}`").values()
     own = {e.name: e.value for e in entries if e.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value}
     return TopicDescription(name, partitions, own)
+
+
+def ids(connection: Connection, names: Iterable[str]) -> dict[str, str]:
+    """What tells topics from others that had their names before; without those that are not there."""
+    wanted = list(names)
+    found = {}
+    for name, future in connection.admin.describe_topics(TopicCollection(wanted)).items() if wanted else ():
+        try:
+            described = answer(connection, {name: future}, f"describing topic `{name}`")
+        except LogError as error:
+            if isinstance(error.__cause__, KafkaException) and is_absent(reason(error.__cause__)):
+                continue
+            raise
+        if str(described.topic_id) != NO_ID:
+            found[name] = str(described.topic_id)
+    return found
 
 
 def create(connection: Connection, name: str, partitions: int, config: Mapping[str, str] | None) -> None:

@@ -13,7 +13,7 @@ from headrace.beside import Beside
 from headrace.failpoints import failpoint
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.commits import COMMIT_KEY
-from headrace.log.kafka.failures import is_fenced, reason
+from headrace.log.kafka.failures import is_absent, is_fenced, reason
 from headrace.log.kafka.producing import Watch, send_and_watch
 
 PATIENCE = 60.0
@@ -57,6 +57,11 @@ def classify(cause: KafkaError) -> AbortNeededError | InDoubtError:
     return InDoubtError(cause.str())
 
 
+def is_gone(error: AbortNeededError | InDoubtError) -> bool:
+    """Whether it has failed because a partition is not there."""
+    return isinstance(error.__cause__, KafkaException) and is_absent(reason(error.__cause__))
+
+
 def write(
     producer: Any, outputs: Planned, changelogs: Planned, positions: Mapping[TopicPartition, int], group: Any
 ) -> Mapping[TopicPartition, int]:
@@ -81,7 +86,7 @@ def write(
     if watch.refused or left:
         raise AbortNeededError(
             watch.refused[0] if watch.refused else f"{left} records were not delivered in time"
-        )
+        ) from (None if watch.error is None else KafkaException(watch.error))
     failpoint("publish.flushed")
     written = {
         TopicPartition(records.topic, each) for records, planned in changelogs for each in set(planned)
