@@ -69,9 +69,9 @@ NOT_FOR_USERS = {
 }
 """Methods that tell about a topology, or that only the DSL calls."""
 ELSEWHERE = {
-    "BufferConfig.with_logging_disabled": "tests/unit/test_suppress.py",
+    "BufferConfig.with_logging_disabled": "tests/unit/test_unlogged_stores.py",
     "EmitStrategy.on_window_close": "tests/spark/beyond_topologies.py",
-    "EmitStrategy.on_window_update": "src/headrace/windows.py",
+    "EmitStrategy.on_window_update": "tests/unit/test_windowed_more.py",
     "KStream.branch": "tests/spark/topologies.py",
     "KStream.deduplicate": "tests/spark/beyond_topologies.py",
     "KStream.map_values_async": "tests/spark/beyond_topologies.py",

@@ -203,3 +203,30 @@ def test_mistakes_are_told_where_they_are_made() -> None:
         lambda b: grouped(b).cogroup(picky).cogroup(wrong, picky)
     )
     assert "same `StreamsBuilder`" in refused_by(lambda b: grouped(b).cogroup(picky).cogroup(other, picky))
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [TimeWindows(ms(10)), SlidingWindows(ms(10)), SessionWindows(ms(10))],
+    ids=["time", "sliding", "session"],
+)
+def test_each_update_is_sent_on_when_one_says_so_and_when_one_says_nothing(windows: Any) -> None:
+    def sent(*strategies: EmitStrategy) -> tuple[str, list[Any]]:
+        builder = StreamsBuilder()
+        windowed = grouped(builder).windowed_by(windows)
+        for strategy in strategies:
+            windowed = windowed.emit_strategy(strategy)
+        windowed.count(store="n").to_stream().to("out", value=int)
+        topology = builder.build()
+        with TopologyTestDriver(topology) as driver:
+            source = driver.input("in")
+            for timestamp in (0, 3, 5, 12, 40, 4):
+                source.pipe("k", 1, timestamp=timestamp)
+            return topology.describe(), [tuple(record) for record in driver.produced("out")]
+
+    default = sent()
+    assert sent(EmitStrategy.on_window_update()) == default
+    # The last word counts, and it is not that of the end of windows.
+    assert sent(EmitStrategy.ON_WINDOW_CLOSE, EmitStrategy.on_window_update()) == default
+    assert len(default[1]) > len(sent(EmitStrategy.ON_WINDOW_CLOSE)[1]) > 0
+    assert EmitStrategy.on_window_update() == EmitStrategy.ON_WINDOW_UPDATE
