@@ -28,7 +28,7 @@
     │   └── BufferFullError         `suppress` may hold back no more than it does
     ├── StoreError                  a state store was used wrongly, or is not there
     │   ├── StoreNotConnectedError  a processor asks for a store of others
-    │   ├── DiskFullError           the disk under the local stores has no room for a commit
+    │   ├── DiskFullError           a disk under local stores or temporary files has no room for a commit
     │   └── ClosedStoreError        a store was used after the end of its task, driver or application
     ├── RescaleError                the application cannot be given another number of tasks
     ├── SparkFailedError            Spark lost a part of the running query
@@ -196,7 +196,7 @@ class StoreNotConnectedError(StoreError):
 
 
 class DiskFullError(StoreError):
-    """The disk under the local stores has no room for a commit; what was committed before is intact."""
+    """A disk under local stores or temporary files has no room for a commit; what was committed before is intact."""
 
 
 class ClosedStoreError(StoreError):
