@@ -24,7 +24,6 @@ import pytest
 from pyspark.find_spark_home import _find_spark_home
 
 from headrace.log import LogConfig, TopicLog, open_log
-from headrace.log.commits import read_commit
 from headrace.spark.commit import CommitRecord, decode
 from headrace.spark.java import find_java
 from headrace.spark.shims import java_home
@@ -114,7 +113,7 @@ def test_the_same_application_on_a_cluster(
         append(log, fed[-1])
 
     def hosts_of_stores() -> dict[str, str]:
-        commit = decode(read_commit(log, application_id) or b"", CommitRecord)
+        commit = decode(log.committed(application_id) or b"", CommitRecord)
         return {task: done.host for task, done in commit.tasks.items()}
 
     options = ("--application-id", application_id, "--bootstrap-servers", servers, "--master", cluster.url)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from log_contract import rows, some
+from log_contract import committed, rows, some
 
 from headrace import Producer, StreamsBuilder
 from headrace.errors import LogError, StartError
 from headrace.log import LogConfig, Outgoing, Publication, TopicLog, TopicPartition, open_log
+from headrace.log.kafka.appending import FRESH
 from headrace.partitioning import partition_for
 from tests.kafka.broker import Broker
 from tests.spark.harness.records import Rec, append
@@ -81,6 +83,7 @@ def test_a_partition_that_was_chosen_and_is_no_more_is_named(
     with pytest.raises(LogError, match=f"topic `{name}` has partitions 0 to 1, got partition 4"):
         log.append([Outgoing(name, [b"k"], [b"v"], [0], partitions=4)], atomic=True)
     other.delete_topic(name)
+    time.sleep(FRESH)
     with pytest.raises(LogError, match=f"topic `{name}` does not exist"):
         log.append([some(name, 5)])
 
@@ -108,6 +111,7 @@ def test_what_an_application_publishes_is_placed_anew(log: TopicLog, other: Topi
         publisher.publish(Publication([some(name, 20)], [], {}, lambda ends: b"1"))
         make_anew(other, name, 2)
         publisher.publish(Publication([some(name, 20, first=20)], [], {}, lambda ends: b"2"))
+        committed(other, name, 20)
         assert placed(other, name) == by_key(20, 20, 2)
     finally:
         publisher.close()

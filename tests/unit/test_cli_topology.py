@@ -14,6 +14,7 @@ from headrace.log import Publication
 from headrace.log.commits import TOPOLOGY
 from headrace.log.embedded import EmbeddedLog
 from headrace.resolve import resolved_data
+from headrace.spark.commit import CommitRecord, encode
 
 APP = """
 from headrace import StreamsBuilder
@@ -103,7 +104,8 @@ def test_check_compares_with_what_the_log_has_kept(folder: Path) -> None:
     kept = json.dumps(resolved_data(builder.build(), config, origins=False)).encode()
     with EmbeddedLog(folder / ".headrace" / "log") as log:
         publisher = log.publisher("app")
-        publisher.publish(Publication([], [], {}, lambda ends: b"1", {TOPOLOGY: kept}))
+        record = encode(CommitRecord("i", 1, 0, {}))
+        publisher.publish(Publication([], [], {}, lambda ends: record, {TOPOLOGY: kept}))
         publisher.close()
     assert run(folder, "check", "app.py").stdout == "no difference: safe\n"
     write(folder, options='store="counts"')
@@ -135,7 +137,7 @@ def test_neither_needs_spark(folder: Path) -> None:
         (
             "typo.py",
             APP.format(more="config = {'comit_interval': 1}", options=""),
-            "there is no setting `comit_interval`; did you mean `commit_interval`?\n",
+            "no setting `comit_interval`; did you mean `commit_interval`? (in the options, or in `config` of `typo`)\n",
         ),
     ],
     ids=["a name", "the syntax", "no program", "a setting"],

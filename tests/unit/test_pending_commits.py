@@ -101,7 +101,7 @@ def test_what_is_built_on_a_commit_that_failed_changes_nothing(app: Sparkless, f
 
 
 def test_the_word_to_shut_down_outlives_a_commit_that_was_under_way(
-    app: OfflineApplication, file: ProgressFile
+    app: Sparkless, file: ProgressFile
 ) -> None:
     collected, _ = ahead(app, file)
     app.committer.shut_down("a poison record")

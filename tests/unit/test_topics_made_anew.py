@@ -129,6 +129,26 @@ def test_internal_topics_and_outputs_are_no_matter_of_this(tmp_path: Path) -> No
     app.run([{"in": records(5)}])
 
 
+def test_a_global_table_is_filled_anew(tmp_path: Path) -> None:
+    """It has no position that could be wrong: what was read of the old topic is thrown away."""
+    builder = StreamsBuilder()
+    rates = builder.global_table("rates", value=str, store="rates")
+    joined = builder.stream("in", value=str).join(
+        rates, on=lambda key, value: key, join=lambda value, rate: rate
+    )
+    joined.to("out", value=str)
+    app = Sparkless(builder.build(), tmp_path, partitions=1)
+    app.run([{"rates": [encoded(key, "old", 0) for key in "abc"]}, {"in": [encoded("a", "v", 1)]}])
+    app.log.delete_topic("rates")
+    app.log.create_topic("rates", 1)
+    append(app.log, {"rates": [encoded(key, "new", 0) for key in "abd" for _ in range(2)]})
+    app.start()
+    app.feed({"in": [encoded(key, "v", 2) for key in "abcd"]})
+    assert dict(app.store("rates").all()) == dict.fromkeys("abd", "new")
+    assert [record.value for record in app.read("out")[0]] == [b"old", b"new", b"new", b"new"]
+    app.close()
+
+
 def test_ids_of_topics(tmp_path: Path) -> None:
     with EmbeddedLog(tmp_path) as log:
         log.create_topic("a")

@@ -72,7 +72,7 @@ def _other_counts(
 def source_ids(log: TopicLog, layout: Layout, config: StreamsConfig) -> Mapping[str, str]:
     """What tells the topics that are read from others that had their names before; its own it may make anew itself."""
     own = internal_topics(layout, config)
-    return log.topic_ids(topic for topic in layout.topics if topic not in own)
+    return log.topic_ids(topic for topic in (*layout.topics, *layout.global_partitions) if topic not in own)
 
 
 def with_new_partitions(log: TopicLog, layout: Layout, base: CommitRecord) -> CommitRecord:

@@ -76,7 +76,7 @@ class Replica:
             ]
         for task, state in zip(self._tasks, self._states, strict=True):
             state.prepare(task.accepted(commit), task.reading(lambda: runtime.log))
-        runtime.global_tables.follow(tables)
+        runtime.global_tables.follow(tables, commit.topic_ids)
         self._held = newest
         self._readers.renew()
 

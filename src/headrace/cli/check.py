@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 
-from headrace.app.refusing import refusals, source_ids, with_new_partitions
-from headrace.app.topics import topics_at_start
 from headrace.cli.load import add_application_options, application_of
 from headrace.config import StreamsConfig
 from headrace.errors import StartError
 from headrace.log import log_config, open_log
-from headrace.log.base import TopicLog
 from headrace.log.commits import TOPOLOGY
 from headrace.resolve import resolved_data
-from headrace.spark.commit import CommitRecord, decode
-from headrace.spark.layout import lay_out
 from headrace.topology import Level, compare
 from headrace.topology.topology import Topology
 from headrace.topology.upgrade.changes import Change, Comparison
@@ -63,12 +57,15 @@ def check(args: argparse.Namespace) -> int:
 
 
 def _against_the_log(topology: Topology, config: StreamsConfig) -> Comparison:
-    kept, refused = None, list[Change]()
+    kept, wrong = None, list[Change]()
     if config.bootstrap_servers is not None or config.log_path.is_dir():
         log = open_log(log_config(config))
         try:
             kept = log.committed(config.application_id, TOPOLOGY)
-            refused += _refused(log, topology, config)
+            # Lazy, because it brings Spark, which a comparison with a file does not need.
+            from headrace.admin.checking import refused
+
+            wrong += refused(log, topology, config)
         finally:
             log.close()
     if kept is None:
@@ -77,24 +74,4 @@ def _against_the_log(topology: Topology, config: StreamsConfig) -> Comparison:
             "compare with a file, `--against saved.json`"
         )
     found = compare_with_kept(kept, resolved_data(topology, config))
-    return Comparison(tuple(sorted((*refused, *found.changes), key=lambda change: -change.level)))
-
-
-def _refused(log: TopicLog, topology: Topology, config: StreamsConfig) -> Iterator[Change]:
-    """Why a start would refuse to go on from the last commit, as far as the topics are there."""
-    record, topics = log.committed(config.application_id), topics_at_start(log.topics(), topology, config)
-    base = None if record is None else decode(record, CommitRecord)
-    if base is None or base.pending is not None or topics is None:
-        return
-    extractor = config.default_timestamp_extractor
-    layout = lay_out(topology, config.application_id, topics, extractor, base.task_count)
-    base, ids = with_new_partitions(log, layout, base), source_ids(log, layout, config)
-    for refusal in refusals(log, layout, base, config, ids):
-        level = Level.MOVES if refusal.may_be_accepted else Level.RESET
-        origin = refusal.error.origin
-        yield Change(
-            level,
-            f"topic `{refusal.topic}`",
-            refusal.error.message,
-            origin=None if origin is None else str(origin),
-        )
+    return Comparison(tuple(sorted((*wrong, *found.changes), key=lambda change: -change.level)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from headrace.log import Outgoing
 from headrace.partitioning import partition_for
@@ -79,7 +80,7 @@ class Buffer:
                 columns.values,
                 columns.timestamps,
                 columns.headers if any(columns.headers) else None,
-                _partitions(columns, lambda topic=topic: partitions_of(topic)) if columns.chosen else None,
+                _partitions(columns, partial(partitions_of, topic)) if columns.chosen else None,
             )
             for topic, columns in self._topics.items()
         ]

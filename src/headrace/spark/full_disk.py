@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,10 +20,8 @@ _NO_ROOM = tuple(os.strerror(code) for code in (errno.ENOSPC, errno.EDQUOT, errn
 """Java says it in the system's words."""
 
 
-class Setting(Protocol):
-    """How a setting of Spark's is asked for."""
-
-    def __call__(self, name: str, default: str | None, /) -> str | None: ...
+Setting: TypeAlias = Callable[[str], str | None]
+"""How a setting of Spark's is asked for."""
 
 
 def says_no_room(text: str) -> str | None:
@@ -62,5 +60,5 @@ def spark_room(setting: Setting, *, one_host: bool) -> Iterator[None]:
 
 def _folders(setting: Setting) -> list[str]:
     """Where Spark puts what it shuffles, as it decides itself, and where our own temporary files are."""
-    shuffled = os.environ.get("SPARK_LOCAL_DIRS") or setting("spark.local.dir", None) or "/tmp"  # noqa: S108 - Java's, whatever `TMPDIR` says
+    shuffled = os.environ.get("SPARK_LOCAL_DIRS") or setting("spark.local.dir") or "/tmp"  # noqa: S108 - Java's, whatever `TMPDIR` says
     return list(dict.fromkeys([*filter(None, map(str.strip, shuffled.split(","))), tempfile.gettempdir()]))

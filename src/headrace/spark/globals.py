@@ -40,10 +40,10 @@ class GlobalTables:
         for table in self._tables:
             self.stores.update(table.stores)
 
-    def follow(self, ends: Mapping[str, list[int]]) -> None:
-        """Read every table up to these offsets of its topic."""
+    def follow(self, ends: Mapping[str, list[int]], ids: Mapping[str, str]) -> None:
+        """Read every table up to these offsets of its topic; `ids` tell the topics from others of the same names."""
         for table in self._tables:
-            table.follow(ends[table.topic])
+            table.follow(ends[table.topic], ids.get(table.topic, ""))
 
     def close(self) -> None:
         for table in self._tables:
@@ -58,8 +58,7 @@ class GlobalTable:
         self.topic = node.source.topics[0]
         # A table that is fed by another topic now has to be filled anew.
         self._layout = {node.store.name: f"{layout(node.store)}/{self.topic}"}
-        # A table that another incarnation has read may come from a topic that was deleted since.
-        self._stamp = Stamp(runtime.shipment.incarnation, 0, "")
+        self._stamp: Stamp | None = None
         self._disk = Disk(
             global_path(runtime.state_path, node.store.name),
             {node.store.name: node.store},
@@ -79,8 +78,11 @@ class GlobalTable:
         self._at: list[int] | None = None
         """How far the topic is read, as this process has seen it."""
 
-    def follow(self, ends: list[int]) -> None:
+    def follow(self, ends: list[int], topic_id: str) -> None:
         """Read up to these offsets. Nothing is done while the topic has not grown."""
+        if self._stamp is None:
+            # What was read of a topic that was made anew since, or by another incarnation, is worth nothing.
+            self._stamp = Stamp(self._runtime.shipment.incarnation, 0, topic_id)
         while ends != self._at:
             try:
                 self._read(self._disk.open(), ends)

@@ -82,7 +82,7 @@ class Runtime:
     def begin(self, plan: Plan) -> None:
         """What holds for the whole batch: its time, and the global tables read as far as it says."""
         self.wall_clock = plan.wall_clock
-        self.global_tables.follow(plan.globals)
+        self.global_tables.follow(plan.globals, plan.base.topic_ids)
 
     def clock(self) -> int:
         """Wall clock inside a task is the batch's recorded time."""
