@@ -15,6 +15,8 @@ from headrace.app.restoring import RestoreEvents
 from headrace.app.states import State
 from headrace.errors import StoreError
 from headrace.log.base import TopicPartition
+from headrace.spark.commit import Report, Restored
+from headrace.spark.prints import Prints
 from headrace.spark.restores import RestoreEvent
 
 KAFKA = {
@@ -215,3 +217,24 @@ def test_the_end_comes_also_where_something_cannot_be_given_back(
     assert streams.state is (State.ERROR if failed else State.NOT_RUNNING)
     assert (stuck.asked, closed) == (["query", "log"], ["spark"])
     assert "not all that it held could be given back" in caplog.text
+
+
+def test_nobody_who_is_called_waits_for_an_end_that_waits_for_him() -> None:
+    """`close` in a restore listener, or where prints are shown, returns at once."""
+    builder = StreamsBuilder()
+    builder.stream("in", value=str).to("out")
+    streams, answers = Streams(builder.build(), application_id="app"), []
+
+    class Closing:
+        def on_restore_start(self, *_: object) -> None:
+            answers.append(streams._life.in_callback)
+
+        on_batch_restored = on_restore_end = on_restore_suspended = on_restore_start
+
+    streams.set_global_state_restore_listener(Closing())
+    streams.on_print(lambda prints: answers.append(streams._life.in_callback))
+    done = Restored("counts", "app-counts-changelog", 0, 5, 5)
+    streams._engine.restores.committed([Report("0_1", restores=[done])])
+    streams._engine._show([Prints("0_1", [])])
+    assert answers == [True] * 4
+    assert not streams._life.in_callback

@@ -223,7 +223,7 @@ class Engine:
         self.slots = shipment.slots
         self.readers = self._new_readers(opened, shipment, base)
         self._purger = Purger(opened.log, opened.layout)
-        committer = Committer(opened.publisher, base, opened.layout, opened.kept, self.on_print)
+        committer = Committer(opened.publisher, base, opened.layout, opened.kept, self._show)
         if self._closing():
             return
         self.query = SparkQuery(
@@ -246,6 +246,10 @@ class Engine:
         if is_one_host(master_of(self._spark)):
             return StoreReaders(self.topology, opened.layout, self.config)
         return Replica(self.topology, self.config, shipment, base)
+
+    def _show(self, prints: list[Prints]) -> None:
+        with self.life.callback():
+            self.on_print(prints)
 
     def _committed(self, batch: Batch) -> None:
         """A batch is in the log. Called by the query, before the next one may change any store."""

@@ -23,6 +23,7 @@ from headrace.config import StreamsConfig, config_of
 from headrace.errors import IllegalStateError, InvalidDurationError, StartError
 from headrace.spark.handed import check_session
 from headrace.spark.prints import Prints
+from headrace.spark.restores import RestoreEvent
 from headrace.spark.session import Session
 from headrace.spark.ship import IN_WORKER
 from headrace.topology.topology import Topology
@@ -96,7 +97,13 @@ class Streams(Questions):
         Of a restore that takes less than a tenth of a second it hears after its batch was committed.
         """
         self._refuse_once_started("a restore listener")
-        self._engine.restores.subscribe(RestoreEvents(listener).hear)
+        hear = RestoreEvents(listener).hear
+
+        def tell(event: RestoreEvent) -> None:
+            with self._life.callback():
+                hear(event)
+
+        self._engine.restores.subscribe(tell)
 
     def on_batch(self, listener: BatchListener) -> None:
         """Call `listener(batch)` after each commit, with counts and times."""
