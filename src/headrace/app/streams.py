@@ -198,6 +198,8 @@ class Streams(Questions):
         """Wait for the first commit; raises the error that came instead."""
         self._life.wait_for(lambda: self.state is State.RUNNING or self._life.has_ended, timeout)
         self._life.raise_error()
+        if self.state.has_ended:
+            raise StartError(f"the application has ended, it is {self.state.value}")
         if self.state is not State.RUNNING:
             raise StartError(f"the application is {self.state.value} after {timeout:g} s")
 
