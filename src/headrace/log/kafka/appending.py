@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 import uuid
@@ -35,7 +36,8 @@ class Appender:
         self._producer: Any = None
         self._transactional: Any = None
         self._lost: list[Lost] = []
-        self._looked = -math.inf
+        self._looked: dict[str, float] = {}
+        """When topics were asked for."""
 
     @property
     def _connection(self) -> Connection:
@@ -43,8 +45,9 @@ class Appender:
 
     def append(self, records: Sequence[Outgoing], *, atomic: bool | None) -> None:
         """In a transaction if `atomic`; None: when there is more than one topic."""
-        if time.monotonic() - self._looked > FRESH:
-            self._look()
+        old = time.monotonic() - FRESH
+        with contextlib.suppress(HeadraceError):  # a broker that does not answer may do so in a moment
+            self._look([item for item in records if self._looked.get(item.topic, -math.inf) < old], FRESH)
         planned = plan(self._connection, records)
         if not planned:
             return
@@ -53,14 +56,15 @@ class Appender:
             return
         lost = self._send(planned)
         if lost:
-            self._look()
+            self._look(records)
             lost = self._send(plan(self._connection, _again(lost, records)))
         if lost:
             raise self._failure(lost)
 
-    def _look(self) -> None:
-        self._connection.topics()
-        self._looked = time.monotonic()
+    def _look(self, records: Sequence[Outgoing], timeout: float = settings.TIMEOUT) -> None:
+        topics = {item.topic for item in records}
+        self._connection.look(topics, timeout)
+        self._looked |= dict.fromkeys(topics, time.monotonic())
 
     def _send(self, planned: Planned) -> list[Lost]:
         """Send all, and wait until it is written. What went to partitions that are not there; other errors raise."""
@@ -99,7 +103,7 @@ class Appender:
             except KafkaException as error:
                 if not is_absent(reason(error)):
                     raise
-                self._look()
+                self._look(records)
                 ends = self._transact(plan(self._connection, records))
         except KafkaException as error:
             raise translate(error, self.config, "an append") from error

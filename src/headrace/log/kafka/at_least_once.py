@@ -15,7 +15,7 @@ from headrace.log.commits import COMMIT_KEY
 from headrace.log.kafka import settings
 from headrace.log.kafka.commits import Found
 from headrace.log.kafka.failures import reason
-from headrace.log.kafka.producing import Watch, plan, send_and_watch
+from headrace.log.kafka.producing import Watch, send_and_watch
 from headrace.log.kafka.publisher import KafkaPublisher
 from headrace.log.kafka.transaction import PATIENCE
 
@@ -38,8 +38,7 @@ class AtLeastOncePublisher(KafkaPublisher):
             raise LogError(f"the publisher of application `{self._application_id}` is closed")
         if self._lease.is_lost:
             raise self._fenced("its lease has another owner")
-        outputs = plan(self._connection, publication.outputs)
-        changelogs = plan(self._connection, publication.changelogs)
+        outputs, changelogs = self._place(publication)
         failpoint("publish.before")
         watch = Watch()
         for records, partitions in (*outputs, *changelogs):

@@ -72,6 +72,18 @@ class Connection:
             raise missing(self.config, topic, self._partitions)
         return self._partitions[topic]
 
+    def look(self, topics: Iterable[str], timeout: float = settings.TIMEOUT) -> None:
+        """Ask again how many partitions these topics have."""
+        for name in set(topics):
+            try:
+                found = self._asking("read_committed").list_topics(name, timeout=timeout).topics[name]
+            except KafkaException as error:
+                raise translate(error, self.config, f"asking for topic `{name}`") from error
+            if found.error is None:
+                self._partitions[name] = len(found.partitions)
+            else:
+                self.forget(name)
+
     def forget(self, topic: str) -> None:
         """Ask for this topic again next time."""
         self._partitions.pop(topic, None)
