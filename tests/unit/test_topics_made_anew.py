@@ -9,13 +9,15 @@ import msgspec
 import pytest
 
 from headrace import StreamsBuilder
+from headrace.admin.checking import refused
 from headrace.admin.reset import plan_reset, reset
 from headrace.admin.stopped import stopped
 from headrace.errors import StartError
 from headrace.log.base import Publication
 from headrace.log.embedded import EmbeddedLog
-from headrace.spark.commit import CommitRecord, decode
+from headrace.spark.commit import CommitRecord, Pending, decode, encode
 from headrace.spark.watching import LOOK_EVERY_MS
+from headrace.topology import Level
 from headrace.topology.topology import Topology
 from tests.spark.harness.records import Rec, append, encoded
 from tests.spark.harness.sparkless import Sparkless
@@ -64,6 +66,27 @@ def test_a_start_refuses_it_and_says_the_ways_out(app: Sparkless) -> None:
     assert told.value.node is not None
     assert told.value.origin is not None
     assert Path(told.value.origin.file).name == Path(__file__).name
+
+
+def test_a_check_before_the_start_tells_it(app: Sparkless) -> None:
+    assert list(refused(app.log, app.topology, app.config)) == []
+    make_anew(app, 100)
+    (change,) = refused(app.log, app.topology, app.config)
+    assert (change.level, change.subject) == (Level.MOVES, "topic `in`")
+    assert "was deleted and made anew since it was read" in change.message
+    assert change.origin is not None
+    app.log.delete_topic("app-counts-changelog")
+    begun = [change.message for change in refused(app.log, app.topology, app.config)]
+    assert "its changelog `app-counts-changelog` is gone" in begun[1]
+    publisher = app.log.publisher("app")
+    pending = encode(msgspec.structs.replace(newest(app), pending=Pending("rescale")))
+    publisher.publish(Publication([], [], {}, lambda ends: pending))
+    publisher.close()
+    (change,) = refused(app.log, app.topology, app.config)
+    assert (change.level, change.subject) == (Level.RESET, "application `app`")
+    with pytest.raises(StartError, match="`headrace rescale` of application `app` was begun") as told:
+        app.start()
+    assert told.value.message == change.message
 
 
 def test_who_accepts_it_goes_on_in_the_midst_of_it(app: Sparkless) -> None:

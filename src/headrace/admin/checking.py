@@ -18,7 +18,7 @@ def refused(log: TopicLog, topology: Topology, config: StreamsConfig) -> Iterato
     """Why a start would refuse to go on from the last commit, as far as the topics are there."""
     record, topics = log.committed(config.application_id), topics_at_start(log.topics(), topology, config)
     base = None if record is None else decode(record, CommitRecord)
-    if base is None or base.pending is not None or topics is None:
+    if base is None or topics is None:
         return
     extractor = config.default_timestamp_extractor
     layout = lay_out(topology, config.application_id, topics, extractor, base.task_count)
@@ -26,7 +26,7 @@ def refused(log: TopicLog, topology: Topology, config: StreamsConfig) -> Iterato
     for refusal in refusals(log, layout, base, config, ids):
         yield Change(
             Level.MOVES if refusal.may_be_accepted else Level.RESET,
-            f"topic `{refusal.topic}`",
+            refusal.subject,
             refusal.error.message,
             origin=None if refusal.error.origin is None else str(refusal.error.origin),
         )

@@ -34,16 +34,13 @@ def base_commit(
     """The commit to build on; a new incarnation when there is none. Internal topics that are missing are made."""
     wanted = internal_topics(layout, config)
     base = CommitRecord(uuid.uuid4().hex, 0, 0, {}) if record is None else decode(record, CommitRecord)
-    _refuse_pending(layout.application_id, base)
     base, ids = with_new_partitions(log, layout, base), source_ids(log, layout, config)
     for refusal in refusals(log, layout, base, config, ids):
         if not (accept_changes and refusal.may_be_accepted):
             raise refusal.error
-    # A changelog that the commit does not know belongs to a store that is new.
-    known = [name for name in wanted if record is None or any(base.ends.get(name, ()))]
-    if record is not None or config.processing_guarantee != AT_LEAST_ONCE:
+    if record is None and config.processing_guarantee != AT_LEAST_ONCE:
         # Without transactions a first batch that was broken off leaves changes: that is what at-least-once means.
-        check_changelogs(log, layout.application_id, known, record)
+        check_changelogs(log, layout.application_id, wanted, None)
     existing = log.topics()
     for name, (partitions, settings) in wanted.items():
         if name not in existing:
@@ -57,14 +54,6 @@ def base_commit(
         shutdown=None,
         topic_ids={**base.topic_ids, **ids},
     )
-
-
-def _refuse_pending(application_id: str, base: CommitRecord) -> None:
-    if base.pending is not None:
-        raise StartError(
-            f"`headrace {base.pending.kind}` of application `{application_id}` was begun and has not come to its end: "
-            "run it again"
-        )
 
 
 def first_positions(

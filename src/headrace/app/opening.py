@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.app.refusing import other_counts, with_new_partitions
+from headrace.app.refusing import by_numbers, with_new_partitions
 from headrace.app.renumbering import renumber
 from headrace.app.topics import prepare_topics
 from headrace.app.upgrading import check_upgrade
@@ -20,7 +20,6 @@ from headrace.spark.executors import parallelism, send_code
 from headrace.spark.hosts import check_log, on_these_hosts
 from headrace.spark.java import find_java
 from headrace.spark.layout import Layout, lay_out
-from headrace.spark.loose import check_partitioners
 from headrace.spark.restores import Channel
 from headrace.spark.session import Session, cores, master_of, planned_master
 from headrace.spark.ship import Shipment, reference
@@ -73,10 +72,8 @@ def open_application(
         layout = lay_out(topology, config.application_id, available, extractor, tasks)
         publisher = log.publisher(config.application_id, take_over=take_over)
         try:
-            if layout.by_key:
-                check_partitioners(layout)
             kept = check_upgrade(log, topology, config, accept_changes=accept_changes)
-            _check_counts(log, layout, publisher.last_commit(), config)
+            _check_numbers(log, layout, publisher.last_commit(), config)
             if renumber(log, publisher, layout, kept):
                 kept = {}
         except BaseException:
@@ -88,11 +85,11 @@ def open_application(
     return Opened(log, available, layout, publisher, kept, accept_changes)
 
 
-def _check_counts(log: TopicLog, layout: Layout, record: bytes | None, config: StreamsConfig) -> None:
+def _check_numbers(log: TopicLog, layout: Layout, record: bytes | None, config: StreamsConfig) -> None:
     """Before tasks are renumbered, which is written down: what is refused must leave everything as it was."""
     if record is not None:
         base = with_new_partitions(log, layout, decode(record, CommitRecord))
-        for refusal in other_counts(layout, base, config) if base.pending is None else ():
+        for refusal in by_numbers(layout, base, config) if base.pending is None else ():
             raise refusal.error
 
 

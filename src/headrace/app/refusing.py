@@ -11,17 +11,19 @@ import msgspec
 
 from headrace.app.topics import internal_topics
 from headrace.config import StreamsConfig
-from headrace.errors import HeadraceError, StartError
+from headrace.errors import HeadraceError, LogError, StartError
 from headrace.log.base import TopicLog, TopicPartition
-from headrace.spark.commit import CommitRecord
+from headrace.log.commits import check_changelogs
+from headrace.spark.commit import CommitRecord, Pending
 from headrace.spark.layout import HEAD, Layout
+from headrace.spark.loose import check_partitioners
 from headrace.spark.watching import made_anew, shorter
 
 
 class Refusal(NamedTuple):
     """One reason."""
 
-    topic: str
+    subject: str
     error: HeadraceError
     may_be_accepted: bool = False
     """Whether the user may go on all the same."""
@@ -31,21 +33,45 @@ def refusals(
     log: TopicLog, layout: Layout, base: CommitRecord, config: StreamsConfig, ids: Mapping[str, str]
 ) -> Iterator[Refusal]:
     """All reasons. `ids` are those of the topics as they are now."""
-    yield from other_counts(layout, base, config)
+    if base.pending is not None:
+        yield _pending(layout.application_id, base.pending)
+        return
+    yield from by_numbers(layout, base, config)
     positions = by_partition(base.positions)
     # Of what the application itself writes, Kafka may need a moment to tell the end.
     places = [tp for tp in positions if tp.topic in layout.topics and tp.topic not in base.ends]
     for tp, end in log.latest(places).items():
         if end < positions[tp]:
-            yield Refusal(tp.topic, shorter(tp, positions[tp], end, layout.source_of(tp.topic)))
+            yield Refusal(f"topic `{tp.topic}`", shorter(tp, positions[tp], end, layout.source_of(tp.topic)))
     for topic, error in made_anew(base.topic_ids, ids, positions, layout.source_of):
-        yield Refusal(topic, error, may_be_accepted=True)
+        yield Refusal(f"topic `{topic}`", error, may_be_accepted=True)
+    # A changelog that the commit does not know belongs to a store that is new.
+    known = [name for name in internal_topics(layout, config) if any(base.ends.get(name, ()))]
+    try:
+        if known:
+            check_changelogs(log, layout.application_id, known, b"there is one")
+    except LogError as error:
+        yield Refusal(f"application `{layout.application_id}`", error)
 
 
-def other_counts(layout: Layout, base: CommitRecord, config: StreamsConfig) -> Iterator[Refusal]:
-    """Topics that have or need another number of partitions: keys would move to other tasks than those that have
-    their state, and tasks to other numbers than those under which they remember.
+def _pending(application_id: str, pending: Pending) -> Refusal:
+    error = StartError(
+        f"`headrace {pending.kind}` of application `{application_id}` was begun and has not come to its end: "
+        "run it again"
+    )
+    return Refusal(f"application `{application_id}`", error)
+
+
+def by_numbers(layout: Layout, base: CommitRecord, config: StreamsConfig) -> Iterator[Refusal]:
+    """Reasons that need no look at the log: partitioners that would not know the tasks of an application that was
+    rescaled, and topics that have or need another number of partitions. Keys would move to other tasks than those that
+    have their state, and tasks to other numbers than those under which they remember.
     """
+    try:
+        if layout.by_key:
+            check_partitioners(layout)
+    except StartError as error:
+        yield Refusal(f"node `{error.node}`", error)
     wanted = {name: count for name, (count, _) in internal_topics(layout, config).items()}
     yield from _other_counts(layout, layout.topics, base.positions)
     yield from _other_counts(layout, wanted, base.ends)
@@ -66,7 +92,7 @@ def _other_counts(
                 node=None if source is None else source.name,
                 origin=None if source is None else source.origin,
             )
-            yield Refusal(topic, error)
+            yield Refusal(f"topic `{topic}`", error)
 
 
 def source_ids(log: TopicLog, layout: Layout, config: StreamsConfig) -> Mapping[str, str]:
