@@ -101,8 +101,11 @@ def measure(
 
 
 def idle(program: Program, seconds: float) -> dict[str, Any]:
-    """What a program uses while nothing comes: percent of one core, over all its processes."""
+    """What a program uses while nothing comes: percent of one core, over all its processes. Spark ends some of them
+    when they are idle, and what those had used before is not to be taken off.
+    """
     time.sleep(3)
-    before, start = program.cpu(), time.time()
+    before, start = program.cpu_by_process(), time.time()
     time.sleep(seconds)
-    return {"idle_percent": round(100 * (program.cpu() - before) / (time.time() - start), 1)}
+    used = sum(cpu - before.get(pid, 0.0) for pid, cpu in program.cpu_by_process().items())
+    return {"idle_percent": round(100 * used / (time.time() - start), 1)}

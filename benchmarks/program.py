@@ -94,7 +94,13 @@ class Program:
 
     def cpu(self) -> float:
         """CPU seconds of all its processes."""
-        return sum(cpu for process in self.processes for _, cpu in machine.session_members(process.pid))
+        return sum(self.cpu_by_process().values())
+
+    def cpu_by_process(self) -> dict[int, float]:
+        """CPU seconds of each of its processes."""
+        return {
+            pid: cpu for process in self.processes for pid, cpu in machine.session_members(process.pid)
+        }
 
     def memory(self) -> float:
         """MB of all its processes."""
