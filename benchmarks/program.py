@@ -98,9 +98,7 @@ class Program:
 
     def cpu_by_process(self) -> dict[int, float]:
         """CPU seconds of each of its processes."""
-        return {
-            pid: cpu for process in self.processes for pid, cpu in machine.session_members(process.pid)
-        }
+        return {pid: cpu for process in self.processes for pid, cpu in machine.session_members(process.pid)}
 
     def memory(self) -> float:
         """MB of all its processes."""

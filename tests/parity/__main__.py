@@ -2,6 +2,7 @@
 
 python -m tests.parity                                everything, in as many processes as there are cores
 python -m tests.parity --part 2/6                     a share of it; the table has all that was run so far
+python -m tests.parity --missing                      what an interrupted command has left
 python -m tests.parity --only session_count --seed 3  one scenario
 """
 
@@ -43,6 +44,9 @@ def main() -> int:
     parser.add_argument("--partitions", type=int, choices=[1, 4], help="only with so many")
     parser.add_argument("--part", default="1/1", help="such as 2/6: the second of six shares")
     parser.add_argument("--jobs", type=int, default=cores(), help="processes, each with a Spark of its own")
+    parser.add_argument(
+        "--missing", action="store_true", help="only what was not run before, or differed then"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget what was run before")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(ROOT)}")
     options = parser.parse_args()
@@ -58,6 +62,8 @@ def main() -> int:
         for file in KEPT.glob("*.json"):
             file.unlink()
     KEPT.mkdir(parents=True, exist_ok=True)
+    if options.missing:
+        chosen = [way for way in chosen if not _is_done(way)]
     bar = Progress(len(chosen), "runs")
     run_all(chosen, max(1, min(options.jobs, len(chosen))), lambda answer: _keep(answer, bar))
     bar.end()
@@ -77,11 +83,21 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def _file(way: Way) -> Path:
+    name = f"{way.scenario}-{way.seed}-{way.partitions}-{'several' if way.several else 'one'}"
+    return KEPT / (name + (".json" if way.persistent else "-memory.json"))
+
+
+def _is_done(way: Way) -> bool:
+    file = _file(way)
+    return file.exists() and not json.loads(file.read_text())["why"]
+
+
 def _keep(answer: Answer, bar: Progress) -> None:
     way = Way(**answer["way"])
-    name = f"{way.scenario}-{way.seed}-{way.partitions}-{'several' if way.several else 'one'}"
-    name += ".json" if way.persistent else "-memory.json"
-    (KEPT / name).write_text(json.dumps(answer) + "\n")
+    fresh = _file(way).with_suffix(".new")
+    fresh.write_text(json.dumps(answer) + "\n")
+    fresh.replace(_file(way))
     bar.step(f"{way}, {answer['seconds']:.1f} s" + (" DIFFERS" if answer["why"] else ""))
 
 
