@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from shell import Shell
+
+from headrace.cli.common import is_confirmed
+from headrace.errors import ConfigError
 
 GOOD = """
 from headrace import StreamsBuilder
@@ -87,6 +92,15 @@ def test_options_that_make_no_sense(shell: Shell, arguments: list[str], message:
     (shell.directory / "an_app.py").write_text(GOOD)
     assert refused(shell, *arguments, "an_app.py").startswith(message)
     assert not (shell.directory / ".headrace").exists()
+
+
+def test_no_answer_is_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    with pytest.raises(ConfigError, match="reset it\\? there is no terminal to ask on: say `--yes`"):
+        is_confirmed(Namespace(yes=False), "reset it?")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    assert not is_confirmed(Namespace(yes=False), "reset it?"), "Ctrl-D"
+    assert is_confirmed(Namespace(yes=True), "reset it?")
 
 
 def test_places_that_are_none(shell: Shell) -> None:

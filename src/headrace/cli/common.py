@@ -40,7 +40,11 @@ def is_confirmed(args: argparse.Namespace, question: str) -> bool:
         return True
     if not sys.stdin.isatty():
         raise ConfigError(f"{question} there is no terminal to ask on: say `--yes`, or look with `--dry-run`")
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:  # Ctrl-D
+        print()
+        return False
 
 
 def pairs(items: Sequence[str], option: str) -> dict[str, str]:
