@@ -109,7 +109,7 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
         # Of a query that is started again the script has its name already.
         if sys.modules.get(stem) is not module and _is_another(stem, file):
             return None
-        if attribute not in made_on_import(ast.parse(Path(file).read_bytes())):
+        if not _has_on_import(file, attribute):
             return None
         # What the workers write with a type's name must be found under that name here, too.
         sys.modules.setdefault(stem, module)
@@ -123,6 +123,13 @@ def _named(name: str, attribute: str, module: ModuleType) -> ModuleRef | None:
     if packaged:
         return ModuleRef(name, attribute, None, str(root))
     return ModuleRef(name, attribute, str(path), str(root), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _has_on_import(file: str, attribute: str) -> bool:
+    try:
+        return attribute in made_on_import(ast.parse(Path(file).read_bytes()))
+    except (OSError, SyntaxError, ValueError):
+        return False  # what runs is in a zip, or no source: nobody can import it by its name
 
 
 def made_on_import(node: ast.AST) -> Iterator[str]:
