@@ -5,11 +5,14 @@ from __future__ import annotations
 import traceback
 
 from headrace import errors
-from headrace.origin import Origin
+from headrace.origin import NOWHERE, Origin, raised_at
 from headrace.record import RecordMetadata
 from headrace.spark.commit import Failure, decode, encodable, encode
 from headrace.spark.hosts import place
 from headrace.spark.rows import DRIVER, Row
+
+REPORTED = (Exception, SystemExit)
+"""What a worker reports. Where a function of the user's ends the process, only this one would end, and be replaced."""
 
 
 def failure_row(error: BaseException, slot: int = 0) -> Row:
@@ -32,7 +35,14 @@ def pack_failure(error: BaseException) -> bytes:
             where,
         )
     else:
-        failure = Failure("", encodable(f"{type(error).__name__}: {error}"), text, place=where)
+        at = raised_at(error)
+        failure = Failure(
+            "",
+            encodable(f"{type(error).__name__}: {error}"),
+            text,
+            origin=None if at == NOWHERE else (at.file, at.line),
+            place=where,
+        )
     return encode(failure)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import math
 import os
+import re
 import sys
 import threading
 import time
@@ -280,6 +281,9 @@ def in_a_few_words(text: str) -> str:
             "a Python worker died: it was killed, ran out of memory, "
             "or a native library crashed; its last words, if any, are above"
         )
+    raised = re.findall(r"^.*Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)$", text, re.MULTILINE)
+    if raised:
+        return f"in a worker, Python raised {raised[-1]}"
     # Nothing but the planner is asked directly by the query's own thread.
     planner = "the Python process that plans batches died: it was killed, or ran out of memory"
     if "[STREAM_FAILED]" in text and "no cause message" in text:

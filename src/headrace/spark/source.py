@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from headrace.failpoints import failpoint
 from headrace.spark.commit import Plan, decode, encode
 from headrace.spark.event_times import EventTimes
-from headrace.spark.failure import failure_row, pack_failure
+from headrace.spark.failure import REPORTED, failure_row, pack_failure
 from headrace.spark.meeting import extracted_times, meeting_partitions
 from headrace.spark.planner import Planner
 from headrace.spark.prints import printed
@@ -174,7 +174,7 @@ class HeadraceReader(DataSourceStreamReader):
             made = read_rows(runtime, plan, numbers, control=first)
             for rows in run_together(runtime, made) if together else made:
                 yield to_batch(rows)
-        except Exception as error:
+        except REPORTED as error:
             yield to_batch([*printed(0), failure_row(error)])
 
     def _open(self) -> tuple[Planner, ProgressFile]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from headrace.errors import LogError
 from headrace.record import TaskId
 from headrace.spark.commit import Plan, decode
-from headrace.spark.failure import failure_row
+from headrace.spark.failure import REPORTED, failure_row
 from headrace.spark.prints import printed
 from headrace.spark.rows import Row, from_batch, to_batch
 from headrace.spark.runtime import Runtime, runtime_of
@@ -32,7 +32,7 @@ def stage(application: str, number: int) -> Callable[[Iterator[pa.RecordBatch]],
             runtime = runtime_of(application)
             for rows in run_slot(runtime, number, mine):
                 yield to_batch(rows)
-        except Exception as error:
+        except REPORTED as error:
             yield to_batch([*printed(mine[0].slot), failure_row(error, mine[0].slot)])
 
     return run
