@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,3 +79,17 @@ KeyboardInterrupt: enough
 \tat java.base/java.lang.Thread.run(Thread.java:1)
 """
     assert in_a_few_words(said) == "in a worker, Python raised KeyboardInterrupt: enough"
+
+
+@pytest.mark.parametrize(("error", "is_told"), [("BrokenPipeError()", False), ("ValueError('no')", True)])
+def test_a_planner_whose_spark_has_hung_up_dies_without_a_word(error: str, is_told: bool) -> None:
+    options = {"application": "", "progress": "", "one_host": "true", "modules": ""}
+    program = f"""
+from headrace.spark.source import HeadraceSource
+HeadraceSource({options}).streamReader(None)
+raise {error}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert ("ValueError: no" in done.stderr) is is_told
+    assert is_told or done.stderr == ""

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -44,11 +45,11 @@ class HeadraceSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        _be_quiet_if_idle()
+        _be_quiet_at_the_end()
         return SPARK_SCHEMA
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        _be_quiet_if_idle()
+        _be_quiet_at_the_end()
         return HeadraceReader(
             self.options["application"],
             self.options["progress"],
@@ -57,14 +58,23 @@ class HeadraceSource(DataSource):
         )
 
 
-def _be_quiet_if_idle() -> None:
+def _be_quiet_at_the_end() -> None:
     """Processes beside the driver that only describe the source to Spark are ended after a minute without work, and die
-    with a stack trace on the user's terminal. What goes wrong in them reaches Spark in another way.
+    with a stack trace on the user's terminal; so does the planner when Spark hangs up. What goes wrong in them reaches
+    Spark in another way.
     """
+    sys.excepthook = _unless_spark_hung_up
     if any(word.startswith("pyspark.sql.worker.") for word in sys.argv[1:]):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 2)
         os.close(nowhere)
+
+
+def _unless_spark_hung_up(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    if not issubclass(kind, EOFError | ConnectionError):
+        sys.__excepthook__(kind, error, trace)
 
 
 class HeadraceReader(DataSourceStreamReader):
