@@ -26,9 +26,11 @@ _MARK = "time-"
 
 def to(app: Sparkless, tasks: int, **options: Any) -> RescalePlan:
     """Rescale a stopped application."""
+    told: Counter[str] = Counter()
     with stopped(app.topology, app.config) as found:
         plan = plan_rescale(found, tasks, **options)
-        rescale(found, plan)
+        rescale(found, plan, lambda doing, count: told.update({doing.partition(" ")[0]: count}))
+    assert told["moving"] == told["filling"] <= plan.total, "as many of as many"
     return plan
 
 

@@ -141,7 +141,7 @@ class Terminal:
             self._wipe()
             if metrics.commits:
                 self._say(
-                    f"{self.streams.config.application_id}: {metrics.records:,} records in, "
+                    f"{self.streams.config.application_id}: {count(metrics.records, 'record')} in, "
                     f"{metrics.outputs:,} out, {count(metrics.commits, 'commit')}"
                 )
 

@@ -53,7 +53,7 @@ def rescale(app: Stopped, plan: RescalePlan, progress: Progress = lambda doing, 
             writer.write(_placed(topic + BESIDE, moved, portion, plan.tasks))
             progress(f"moving `{moved.spec.name}`", len(portion))
             failpoint("rescale.portion")
-    _move_memories(plan, writer)
+    progress("moving what tasks remember", _move_memories(plan, writer))
     failpoint("rescale.beside")
     existing = app.log.topics()
     settings = {
@@ -175,7 +175,8 @@ def _placed(topic: str, moved: Moved, portion: Sequence[Row], tasks: int) -> Out
     return Outgoing(topic, keys, values, timestamps, headers, targets)
 
 
-def _move_memories(plan: RescalePlan, writer: _Writer) -> None:
+def _move_memories(plan: RescalePlan, writer: _Writer) -> int:
+    """What the tasks remember; how many rows that is."""
     for memories in plan.memories:
         if memories.new:
             count = len(memories.new)
@@ -189,6 +190,7 @@ def _move_memories(plan: RescalePlan, writer: _Writer) -> None:
                     list(memories.new),
                 )
             )
+    return sum(len(memories.new) for memories in plan.memories)
 
 
 def _delete(app: Stopped, topics: Sequence[str]) -> None:

@@ -36,7 +36,7 @@ class RescalePlan:
     @property
     def total(self) -> int:
         """How many records are to be read and written."""
-        return sum(counted.records for counted in self.stores)
+        return sum(counted.records for counted in self.stores) + sum(len(each.new) for each in self.memories)
 
     def lines(self) -> Iterator[str]:
         """The plan for a reader."""
