@@ -12,6 +12,7 @@ import drill_app
 import pytest
 
 from headrace.cli.main import main
+from headrace.log.embedded import EmbeddedLog
 from headrace.state.local import LocalState
 from tests.spark.harness.sparkless import Sparkless
 
@@ -125,6 +126,10 @@ def test_without_a_local_copy_there_is_nothing_to_compare(
 
 
 def test_an_application_that_never_ran_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert drill(tmp_path) == 1
+    assert "so application `app` has never run there" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir()), "looking makes no log"
+    EmbeddedLog(tmp_path / "log").close()
     assert drill(tmp_path) == 1
     assert "cannot have run here" in capsys.readouterr().err
     with Sparkless(drill_app.topology, tmp_path, partitions=2, together=True):
