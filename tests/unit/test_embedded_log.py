@@ -255,8 +255,11 @@ HOLD = """
     import os, sys, time
     from headrace.log.embedded import EmbeddedLog
     publisher = EmbeddedLog(sys.argv[1]).publisher("app")
+    begun, tell = os.pipe()
     if os.fork() == 0:  # a child must not keep the lock when its parent is gone
+        os.write(tell, b"!")  # from here on: on a busy machine a fork is not yet a child that runs
         time.sleep(60)
+    os.read(begun, 1)
     print("held", flush=True)
     time.sleep(60)
 """
