@@ -106,3 +106,8 @@ def test_beyond_the_limit_lines_are_only_counted(monkeypatch: pytest.MonkeyPatch
     capture.begin(TaskId(0, 0), lambda: None)
     print("again")
     assert printed(capture.row(0)).more == 0
+    capture.begin(TaskId(0, 0), lambda: None)
+    print("x" * 30)
+    print("after it")
+    found = printed(capture.row(0))
+    assert ([line.text for line in found.lines], found.more) == (["after it"], 1)

@@ -86,10 +86,10 @@ class Capture(io.TextIOBase):
         return len(text)
 
     def _add(self, text: str, where: RecordMetadata | None) -> None:
-        self._size += len(text) + 1
-        if self._size > LIMIT:
-            self._more += 1
+        if self._size + len(text) >= LIMIT:
+            self._more += 1  # a line that is too long is no reason to leave out those after it
         else:
+            self._size += len(text) + 1
             text = encodable(text)
             self._lines.append(Line(text) if where is None else Line(text, *where))
 
