@@ -130,7 +130,12 @@ def reset(app: Stopped, plan: ResetPlan, tell: Tell = lambda line: None) -> None
         failpoint("reset.topic")
     for folder in plan.folders:
         shutil.rmtree(folder, ignore_errors=True)
-        tell(f"deleted {folder}")
+        # What stays is of another incarnation from now on, and is not used again.
+        tell(
+            f"{folder} cannot be deleted, and is of no use any more"
+            if folder.exists()
+            else f"deleted {folder}"
+        )
     failpoint("reset.local")
     app.log.forget_positions(plan.application_id)
     _publish(app, CommitRecord(fresh.incarnation, 0, 0, dict(plan.positions)))
