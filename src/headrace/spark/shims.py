@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from headrace.errors import StartError
+
 
 def java_home(java: Path) -> str:
     """A JAVA_HOME for Spark whose `java` leaves out a module that Spark's launcher asks for.
@@ -50,8 +52,20 @@ def is_shim(file: Path) -> bool:
 
 
 def folder() -> Path:
-    """Where the scripts are: in the temporary folder, one set per user."""
-    return Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+    """Where the scripts are: in the temporary folder, one set per user. StartError if another user could put his there:
+    Spark runs them.
+    """
+    path = Path(tempfile.gettempdir()) / f"headrace-{os.getuid()}"
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return path
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode) or found.st_mode & stat.S_IWOTH:
+        raise StartError(
+            f"`{path}` is not a folder that only you can write to, and what Spark runs is kept there: remove it, or "
+            "set TMPDIR to a folder of your own"
+        )
+    return path
 
 
 def _flat(path: Path) -> str:
