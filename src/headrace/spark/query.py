@@ -249,8 +249,11 @@ class SparkQuery:
             # Kept, because the running batch tells the planner of its commit after this.
             self._tell(stopping=True)
         except (OSError, DiskFullError) as error:
-            logger.warning(
-                "the query is stopped at once, since it cannot be told to come to its end: %s", error
+            # A full disk is told already, if it is what ended the query.
+            logger.log(
+                logging.WARNING if self.error is None else logging.DEBUG,
+                "the query is stopped at once, since it cannot be told to come to its end: %s",
+                error,
             )
             timeout = 0
         if timeout is not None and self.error is not None:
