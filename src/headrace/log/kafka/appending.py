@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,8 @@ class Appender:
 
     def __init__(self, config: LogConfig) -> None:
         self.config = config
+        self._id = f"headrace-{uuid.uuid4()}"
+        """Of its transactions in a process: a new producer of that id ends what an old one has left open."""
         self._producer: Any = None
         self._transactional: Any = None
         self._lost: list[Lost] = []
@@ -114,7 +117,7 @@ class Appender:
         producer, self._transactional = self._transactional, None
         if producer is None:
             producer = settings.make(
-                Producer, settings.transactional(self.config, f"headrace-{uuid.uuid4()}")
+                Producer, settings.transactional(self.config, f"{self._id}-{os.getpid()}")
             )
             producer.init_transactions(3 * settings.TIMEOUT)
         producer.begin_transaction()
@@ -127,7 +130,9 @@ class Appender:
                 raise KafkaException(watch.error)
             producer.commit_transaction(6 * settings.TIMEOUT)
         except BaseException:
-            producer.abort_transaction(settings.TIMEOUT)
+            # What cannot be aborted, perhaps since nothing of it has reached the broker, ends with the next producer.
+            with contextlib.suppress(KafkaException):
+                producer.abort_transaction(settings.TIMEOUT)
             raise
         self._transactional = producer
         return watch.ends
