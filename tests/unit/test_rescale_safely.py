@@ -189,6 +189,16 @@ def test_a_dry_run_tells_everything_and_does_nothing(make: Callable[..., Sparkle
     assert command(app, "--tasks", "0", "--yes").returncode == 1
 
 
+def test_who_has_so_many_tasks_is_left_alone(make: Callable[..., Sparkless]) -> None:
+    app = make().run(INPUT)
+    # The same number as the topics have partitions is something else: tasks are cut loose from them.
+    assert command(app, "--tasks", "4", "--yes").stdout.endswith("application `app` has 4 tasks now\n")
+    before = app.log.committed("app")
+    done = command(app, "--tasks", "4", "--yes")
+    assert (done.returncode, done.stdout) == (0, "application `app` has 4 tasks already: nothing was done\n")
+    assert app.log.committed("app") == before
+
+
 class Keep(Processor[str, str, str, str]):
     """Puts each record under its own key."""
 

@@ -42,6 +42,9 @@ def run(args: argparse.Namespace) -> int:
     show = _Progress()
     with stopped(topology, config, only_look=args.dry_run) as app:
         begun = _begun(app, args.tasks)
+        if not begun and app.commit is not None and app.commit.task_count == args.tasks:
+            print(f"application `{config.application_id}` has {_tasks(args.tasks)} already: nothing was done")
+            return 0
         if begun and args.dry_run:
             print("a rescaling was begun before and broken off: this one ends it\nnothing was done")
             return 0
@@ -60,8 +63,12 @@ def run(args: argparse.Namespace) -> int:
             show.total = plan.total
             rescale(app, plan, show)
     show.end()
-    print(f"application `{config.application_id}` has {args.tasks} task{'' if args.tasks == 1 else 's'} now")
+    print(f"application `{config.application_id}` has {_tasks(args.tasks)} now")
     return 0
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'' if count == 1 else 's'}"
 
 
 def _begun(app: Stopped, tasks: int) -> bool:
