@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from headrace.admin.rescale.moving import finish, rescale
+from headrace.admin.rescale.moving import clear_away, finish, left_over, rescale
 from headrace.admin.rescale.plan import plan_rescale
 from headrace.admin.stopped import Stopped, stopped
 from headrace.cli.common import Commands, add_confirmation, is_confirmed
@@ -43,7 +43,11 @@ def run(args: argparse.Namespace) -> int:
     with stopped(topology, config, only_look=args.dry_run) as app:
         begun = _begun(app, args.tasks)
         if not begun and app.commit is not None and app.commit.task_count == args.tasks:
-            print(f"application `{config.application_id}` has {_tasks(args.tasks)} already: nothing was done")
+            left = [] if args.dry_run else left_over(app, app.commit)
+            if left:
+                clear_away(app, app.commit)
+            end = "now" if left else "already: nothing was done"
+            print(f"application `{config.application_id}` has {_tasks(args.tasks)} {end}")
             return 0
         if begun and args.dry_run:
             print("a rescaling was begun before and broken off: this one ends it\nnothing was done")

@@ -91,7 +91,17 @@ def finish(app: Stopped, commit: CommitRecord, progress: Progress = lambda doing
     )
     writer.commit(done)
     failpoint("rescale.done")
-    _delete(app, [topic + BESIDE for topic in pending.topics])
+    clear_away(app, done)
+
+
+def left_over(app: Stopped, commit: CommitRecord) -> list[str]:
+    """The topics that a rescaling has left which was broken off at its very end."""
+    return sorted(app.log.topics().keys() & {topic + BESIDE for topic in commit.ends})
+
+
+def clear_away(app: Stopped, commit: CommitRecord) -> None:
+    """What is of no use after a rescaling."""
+    _delete(app, left_over(app, commit))
     # They are of another incarnation now: nobody would use them again.
     for folder in local_folders(app.config):
         shutil.rmtree(folder, ignore_errors=True)
