@@ -36,7 +36,7 @@ from tests.kafka.broker import Broker
 from tests.kafka.reading import read_committed
 from tests.spark.harness import Part, append, reference
 
-BATCHES = 15
+BATCHES = 10
 
 ON_A_HOST = """
 import os

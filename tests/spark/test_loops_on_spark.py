@@ -33,7 +33,7 @@ def rows(records: Iterable[Rec]) -> dict[bytes | None, bytes]:
 @pytest.mark.parametrize(
     ("topology", "inputs"), FOREIGN_KEYS, ids=["inner-and-left", "chain", "self", "rekeyed"]
 )
-@pytest.mark.parametrize("limit", [100_000, 9], ids=["whole-batches", "small-batches"])
+@pytest.mark.parametrize("limit", [100_000, 24], ids=["whole-batches", "small-batches"])
 def test_foreign_key_joins_end_with_the_rows_of_the_driver(
     topology: Topology,
     inputs: list[Part],
