@@ -29,7 +29,7 @@ from headrace.spark.java import find_java
 from headrace.spark.shims import java_home
 from tests.chaos import counting_app
 from tests.chaos.checks import PARTITIONS, TOPICS, check_output, some_parts, wait_until_committed
-from tests.chaos.drivers import ROOT, drivers
+from tests.chaos.drivers import ROOT, TIMEOUT, drivers
 from tests.cluster.processes import descendants, kill
 from tests.cluster.standalone import HOSTS, StandaloneCluster
 from tests.kafka.broker import Broker
@@ -113,7 +113,12 @@ def test_the_same_application_on_a_cluster(
         append(log, fed[-1])
 
     def hosts_of_stores() -> dict[str, str]:
-        commit = decode(log.committed(application_id) or b"", CommitRecord)
+        deadline = time.monotonic() + TIMEOUT
+        while (found := log.committed(application_id)) is None:
+            # A broker takes a moment to show others what was committed.
+            assert time.monotonic() < deadline, "nothing is committed"
+            time.sleep(0.05)
+        commit = decode(found, CommitRecord)
         return {task: done.host for task, done in commit.tasks.items()}
 
     options = ("--application-id", application_id, "--bootstrap-servers", servers, "--master", cluster.url)
