@@ -7,7 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from benchmarks import machine, probes
@@ -100,12 +100,26 @@ def measure(
     }
 
 
-def idle(program: Program, seconds: float) -> dict[str, Any]:
-    """What a program uses while nothing comes: percent of one core, over all its processes. Spark ends some of them
-    when they are idle, and what those had used before is not to be taken off.
+def idle(program: Program, seconds: float, broker: int | None = None) -> dict[str, Any]:
+    """What a program and a broker use while nothing comes: percent of one core, over all processes of the program.
+
+    Spark ends processes that it has no more use for, and what they had used is then no longer seen: so only those that
+    live to the end count.
     """
     time.sleep(3)
-    before, start = program.cpu_by_process(), time.time()
+    before, start = _used(program, broker), time.time()
     time.sleep(seconds)
-    used = sum(cpu - before.get(pid, 0.0) for pid, cpu in program.cpu_by_process().items())
-    return {"idle_percent": round(100 * used / (time.time() - start), 1)}
+    after = _used(program, broker)
+    took = time.time() - start
+
+    def percent(pids: Iterable[int]) -> float:
+        return round(100 * sum(after[pid] - before[pid] for pid in pids) / took, 1)
+
+    shared = after.keys() & before.keys()
+    result = {"idle_percent": percent(shared - {broker})}
+    return result if broker is None else result | {"broker_idle_percent": percent(shared & {broker})}
+
+
+def _used(program: Program, broker: int | None) -> dict[int, float]:
+    used = program.own_cpu()
+    return used if broker is None else used | {broker: machine.cpu_seconds(broker)}

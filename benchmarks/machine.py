@@ -27,6 +27,11 @@ def session_members(session: int) -> Iterator[tuple[int, float]]:
             yield int(stat.parent.name), sum(map(int, fields[11:15])) / TICK
 
 
+def own_seconds(session: int) -> dict[int, float]:
+    """The CPU seconds of each living process of a session, without those of its children."""
+    return {pid: cpu_seconds(pid) for pid, _ in session_members(session)}
+
+
 def cpu_seconds(pid: int) -> float:
     """User and system time that one process has used so far."""
     try:

@@ -94,11 +94,13 @@ class Program:
 
     def cpu(self) -> float:
         """CPU seconds of all its processes."""
-        return sum(self.cpu_by_process().values())
+        return sum(cpu for process in self.processes for _, cpu in machine.session_members(process.pid))
 
-    def cpu_by_process(self) -> dict[int, float]:
-        """CPU seconds of each of its processes."""
-        return {pid: cpu for process in self.processes for pid, cpu in machine.session_members(process.pid)}
+    def own_cpu(self) -> dict[int, float]:
+        """CPU seconds by process, of those that live, without what their children have used."""
+        return {
+            pid: cpu for process in self.processes for pid, cpu in machine.own_seconds(process.pid).items()
+        }
 
     def memory(self) -> float:
         """MB of all its processes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -61,6 +62,10 @@ def native(setting: Setting, workload: str, records: int) -> Result:
 
 def per_key(setting: Setting, workload: str, records: int) -> Result:
     """Spark's per-key state in Python on the embedded log: few records, since it is slow."""
+    try:
+        importlib.import_module("google.protobuf")
+    except ImportError as error:
+        raise RuntimeError("`transformWithState` needs protobuf: `pip install protobuf`") from error
     topic = f"few-{workload}"
     setting.fill(embedded={topic: FEW}, kafka={})
     return _spark(setting, workload, f"{workload}-per-key", topic, FEW)
@@ -168,7 +173,7 @@ def _latency_on_kafka(setting: Setting, run: str, command: list[str], seconds: f
     options = ["--bootstrap", setting.bootstrap, "--topic", source]
     probe = KafkaProbe(setting.bootstrap, run, source, sink)
     reader = latency.kafka_reader(setting.bootstrap, sink)
-    return _latency(setting, run, command, options, probe, reader, seconds)
+    return _latency(setting, run, command, options, probe, reader, seconds, setting.broker.pid)
 
 
 def _latency(
@@ -179,6 +184,7 @@ def _latency(
     probe: Probe,
     reader: tuple[latency.Poll, Callable[[], None]],
     seconds: float,
+    broker: int | None = None,
 ) -> Result:
     program = Program(command, setting.folder / "runs" / run)
     try:
@@ -188,7 +194,7 @@ def _latency(
             time.sleep(0.2)
         time.sleep(3)
         result = latency.measure(program, options, *reader, seconds=seconds)
-        result |= latency.idle(program, IDLE)
+        result |= latency.idle(program, IDLE, broker)
         return result | {"batches": [json.loads(line) for line in program.lines("BATCH")]}
     finally:
         program.stop()

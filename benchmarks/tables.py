@@ -171,9 +171,9 @@ def _ratio(result: Result, to: Result | None) -> str | None:
 def latencies(results: Mapping[str, Result]) -> str:
     """Latency; `results` by kind."""
     columns = ["500 records/s", "p50 ms", "p95 ms", "p99 ms", "max ms", "p50 × Java", "p99 × Java", "CPU %"]
-    columns += ["CPU % idle", "RSS MB", "samples", "load"]
-    names = ["p50_ms", "p95_ms", "p99_ms", "max_ms", "p50", "p99", "cpu_percent", "idle_percent", "rss_mb"]
-    names += ["samples", "load"]
+    columns += ["CPU % idle", "broker", "RSS MB", "samples", "load"]
+    names = ["p50_ms", "p95_ms", "p99_ms", "max_ms", "p50", "p99", "cpu_percent", "idle_percent"]
+    names += ["broker_idle_percent", "rss_mb", "samples", "load"]
     java = results.get("java", {})
     rows = []
     for kind, result in results.items():
@@ -185,5 +185,5 @@ def latencies(results: Mapping[str, Result]) -> str:
             p: f"{result[f'{p}_ms'] / java[f'{p}_ms']:.2f}" if compared else None for p in ("p50", "p99")
         }
         cells = {**result, **ratios}
-        rows.append([TITLES[kind], *[cells[name] for name in names]])
+        rows.append([TITLES[kind], *[cells.get(name) for name in names]])
     return markdown(columns, rows)
