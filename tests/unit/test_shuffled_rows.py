@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 from headrace import StreamsBuilder
@@ -14,7 +15,9 @@ from headrace.record import TaskId
 from headrace.spark.layout import lay_out
 from headrace.spark.outputs import output_rows
 from headrace.spark.rows import Row, pack, records, salts, to_chunk, unpack
+from headrace.spark.stopwatch import Stopwatch
 from headrace.task import OutputColumns
+from tests.spark.harness.sparkless import Sparkless
 
 COUNT = 200
 RANDOM = Random(1)
@@ -72,3 +75,20 @@ def test_large_messages_wait_in_a_folder(tmp_path: Path) -> None:
     shutil.rmtree(folder)
     assert found == large
     assert unpack(pack(large)) == large
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["divided", "together"])
+def test_nothing_large_crosses_spark_on_one_host(tmp_path: Path, together: bool) -> None:
+    """Neither on the way to another task, nor what tasks write and change."""
+    builder = StreamsBuilder()
+    grouped = builder.stream("in", value=str).group_by(lambda _, value: value[:5], name="again")
+    grouped.reduce(lambda old, new: new, store="last").to_stream().to("out")
+    with Sparkless(builder.build(), tmp_path, partitions=2, together=together) as app:
+        app.append("in", [(b"k", b"%05d %s" % (n % 3_000, b"v" * 90), n) for n in range(6_000)])
+        folder = tmp_path / "parcels"
+        folder.mkdir()
+        table = app.table(msgspec.structs.replace(app.next_plan(), parcels=str(folder)))
+        assert table.nbytes < 100_000
+        batch = app.committer.publish(table, Stopwatch())
+        assert (batch.outputs, batch.changes) == (6_000, 3_000)
+        assert len(app.content("last")) == 3_000

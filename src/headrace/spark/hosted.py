@@ -113,7 +113,17 @@ class HostedTask:
         watch.lap("commit")
         taken = self.output.take()
         runtime = self.runtime
-        made = list(output_rows(taken, runtime.layout, runtime.salts, self.id, {}, together=runtime.together))
+        made = list(
+            output_rows(
+                taken,
+                runtime.layout,
+                runtime.salts,
+                self.id,
+                {},
+                together=runtime.together,
+                parcels=runtime.parcels,
+            )
+        )
         made += [row for store, changed in changes.items() for row in self._changelog_rows(store, changed)]
         watch.lap("pack")
         report = Report(
