@@ -124,7 +124,7 @@ def test_on_a_cluster_executors_find_our_code_and_that_of_the_user() -> None:
 )
 def test_a_process_that_only_describes_the_source_dies_silently(module: str, said: str) -> None:
     code = (
-        "import sys; from headrace.spark.source import HeadraceSource\n"
+        "import sys; from headrace.spark.described import HeadraceSource\n"
         "HeadraceSource({}).schema(); print('a trace', file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=True)

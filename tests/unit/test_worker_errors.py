@@ -85,7 +85,7 @@ KeyboardInterrupt: enough
 def test_a_planner_whose_spark_has_hung_up_dies_without_a_word(error: str, is_told: bool) -> None:
     options = {"application": "", "progress": "", "one_host": "true", "modules": ""}
     program = f"""
-from headrace.spark.source import HeadraceSource
+from headrace.spark.described import HeadraceSource
 HeadraceSource({options}).streamReader(None)
 raise {error}
 """

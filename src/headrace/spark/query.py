@@ -26,6 +26,7 @@ from headrace.failpoints import failpoint
 from headrace.spark.anchors import Anchors, anchors_for
 from headrace.spark.callback import collect, each_batch
 from headrace.spark.commit import CommitRecord, Report
+from headrace.spark.described import NAME, register
 from headrace.spark.failure import unpack_failure
 from headrace.spark.full_disk import says_no_room, spark_disk_full, spark_room
 from headrace.spark.handed import cannot_be_loaded
@@ -36,7 +37,6 @@ from headrace.spark.rows import SPARK_SCHEMA
 from headrace.spark.run_folder import RunFolder
 from headrace.spark.session import driver_host
 from headrace.spark.ship import Shipment
-from headrace.spark.source import NAME, HeadraceSource
 from headrace.spark.stage import stage
 from headrace.spark.stopwatch import Stopwatch
 
@@ -91,7 +91,7 @@ class SparkQuery:
 
     def start(self) -> None:
         """Start; batches begin at once."""
-        self.spark.dataSource.register(HeadraceSource)
+        register(self.spark)
         source = (
             self.spark.readStream.format(NAME)
             .option("application", self._application)
@@ -114,7 +114,9 @@ class SparkQuery:
         )
         each_batch(self.spark, writer, self._batch)
         with spark_room(self.spark.sparkContext.getConf().get, one_host=self._one_host):
-            self._query = writer.start()
+            query = writer.start()
+        self._thread: Any = query._jsq.streamingQuery().queryExecutionThread()
+        self._query = query
 
     def _batch(self, frame: DataFrame) -> None:
         try:
@@ -197,16 +199,15 @@ class SparkQuery:
 
     def _runs(self) -> bool:
         try:
-            return self._query is not None and self._query.isActive and self._thread_lives(self._query)
+            return self._query is not None and self._query.isActive and self._thread_lives()
         except (Py4JError, OSError):
             return False  # Spark's own process has ended
 
-    @staticmethod
-    def _thread_lives(query: StreamingQuery) -> bool:
+    def _thread_lives(self) -> bool:
         """A query that fails while its source has commits to hear of dies before it can say that it has ended: Spark
         4.3 tells the source, which it has stopped already, and that error leaves the query active for ever.
         """
-        return bool(query._jsq.streamingQuery().queryExecutionThread().isAlive())
+        return bool(self._thread.isAlive())
 
     def failure(self) -> BaseException:
         """What ended the query: an error of ours, or in a few words what Spark says."""

@@ -1,4 +1,4 @@
-"""The one source of the query: plans batches, reads all topics, and runs stateless heads while reading."""
+"""What the one source of the query does: plans batches, reads all topics, and runs stateless heads while reading."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from types import TracebackType
 from typing import Any
 
 import msgspec
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from headrace.failpoints import failpoint
 from headrace.spark.commit import Plan, decode, encode
+from headrace.spark.described import HeadraceSource
 from headrace.spark.event_times import EventTimes
 from headrace.spark.failure import REPORTED, failure_row, pack_failure
 from headrace.spark.meeting import extracted_times, meeting_partitions
@@ -24,57 +24,18 @@ from headrace.spark.planner import Planner
 from headrace.spark.prints import printed
 from headrace.spark.progress import ProgressFile
 from headrace.spark.reader import read_rows
-from headrace.spark.rows import SPARK_SCHEMA, to_batch
+from headrace.spark.rows import to_batch
 from headrace.spark.runtime import Runtime, runtime_of
 from headrace.spark.together import run_together
 
-NAME = "headrace"
 SMALL = 5_000
 """Up to this many records one task reads all partitions: a Python task costs 15-50 ms whatever it does."""
 WAIT = 0.5
 """Seconds that the planner waits for input before it answers that there is none."""
 
 
-class HeadraceSource(DataSource):
-    """Reads every topic of an application. Options: `application` (a Shipment), `progress` (a file), whether all
-    workers are on `one_host`, and `modules` (folders from which the driver imports).
-    """
-
-    @classmethod
-    def name(cls) -> str:
-        return NAME
-
-    def schema(self) -> str:
-        _be_quiet_at_the_end()
-        return SPARK_SCHEMA
-
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:
-        _be_quiet_at_the_end()
-        return HeadraceReader(
-            self.options["application"],
-            self.options["progress"],
-            one_host=self.options["one_host"] == "true",
-            modules=self.options["modules"],
-        )
-
-
-def _be_quiet_at_the_end() -> None:
-    """Processes beside the driver that only describe the source to Spark are ended after a minute without work, and die
-    with a stack trace on the user's terminal; so does the planner when Spark hangs up. What goes wrong in them reaches
-    Spark in another way.
-    """
-    sys.excepthook = _unless_spark_hung_up
-    if any(word.startswith("pyspark.sql.worker.") for word in sys.argv[1:]):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
-        os.close(nowhere)
-
-
-def _unless_spark_hung_up(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
-) -> None:
-    if not issubclass(kind, EOFError | ConnectionError):
-        sys.__excepthook__(kind, error, trace)
+SOURCE = HeadraceSource({})
+"""What the workers see of the source beside its reader."""
 
 
 class HeadraceReader(DataSourceStreamReader):
@@ -90,9 +51,9 @@ class HeadraceReader(DataSourceStreamReader):
         self._wide: bool | None = None
         self._idle = 0.001
 
-    def __getstate__(self) -> dict[str, object]:
+    def __reduce__(self) -> Any:
         # What travels to the workers is only how to read.
-        return {"application": self.application, "progress_path": self.progress_path}
+        return reader_in_worker, (self.application, self.progress_path)
 
     def initialOffset(self) -> dict[str, Any]:
         return {"commit": ProgressFile(self.progress_path).read().base.number}
@@ -194,6 +155,11 @@ class HeadraceReader(DataSourceStreamReader):
             self._planner = planner_of(runtime_of(self.application))
             self._file = ProgressFile(self.progress_path)
         return self._planner, self._file
+
+
+def reader_in_worker(application: str, progress: str) -> HeadraceReader:
+    """One that only reads."""
+    return HeadraceReader(application, progress, one_host=False, modules="")
 
 
 def planner_of(runtime: Runtime) -> Planner:
