@@ -197,7 +197,7 @@ class Engine:
     def _leave_spark(self) -> None:
         spark, self._spark = self._spark, None
         if spark is not None:
-            release(spark)
+            release(spark, worked=self.metrics.commits > 0)
 
     def _run_query(self) -> None:
         opened, config = self.opened, self.config

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from headrace.errors import JavaNotFoundError
@@ -25,7 +26,7 @@ def find_java() -> Path:
     for java in (Path(home, "bin", "java") if home else None, Path(found) if found else None):
         if java is None or is_shim(java):
             continue
-        version = _version(java)
+        version = version_of(java)
         if version is not None and version >= LEAST:
             return java.resolve()
         tried.append(f"{java} is " + (f"version {version}" if version else "not a working Java"))
@@ -39,7 +40,13 @@ def find_java() -> Path:
     )
 
 
-def _version(java: Path) -> int | None:
+def version_of(java: Path) -> int | None:
+    """The version of a Java; None when it is none that works. What its folder says saves a start of it."""
+    home = java.resolve().parents[1]
+    with suppress(OSError):
+        said = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
+        if said and (home / "lib" / "modules").exists() and os.access(java, os.X_OK):
+            return int(said[1])
     try:
         printed = subprocess.run(
             [str(java), "-version"], capture_output=True, text=True, timeout=60, check=False

@@ -15,11 +15,13 @@ from typing import Any, ClassVar, TypeAlias
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from headrace.disk import temporary_room
+from headrace.spark.archive import archive_options, drop_archive, note_a_whole_run
 from headrace.spark.bundle import headrace_zip
 from headrace.spark.full_disk import spark_room
 from headrace.spark.handed import beside, check_session, refuse_speculation
@@ -74,6 +76,7 @@ NEEDED = frozenset(key for key in SETTINGS if key.startswith(("spark.sql.", "spa
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """In the environment of a script that `spark-submit` runs."""
 
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
 JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Xshare:auto"
 """The JVM only moves packed rows: start quickly and leave the cores to Python."""
 
@@ -152,12 +155,16 @@ def _is_ours(spark: SparkSession) -> bool:
     return _ours is not None and spark.sparkContext is _ours.sparkContext
 
 
-def release(spark: SparkSession) -> None:
-    """The last one to give back a session that was started here stops it; a session of the user's stays."""
+def release(spark: SparkSession, *, worked: bool = False) -> None:
+    """The last one to give back a session that was started here stops it; a session of the user's stays. Say whether
+    batches have `worked` on it.
+    """
     global _ours, _users
     with _lock:
         if not _is_ours(spark):
             return
+        if worked:
+            note_a_whole_run()
         _users -= 1
         if _users == 0:
             _ours = None
@@ -207,9 +214,11 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         return _submitted_session(master, name, more)
     refuse_speculation(more.get("spark.speculation"))
     master = master or _here()
-    options = {"spark.driver.extraJavaOptions": f"{_log4j(verbose)} {JVM_OPTIONS}"}
-    settings = {**options, **settings_for(master, more)}
-    os.environ["JAVA_HOME"] = java_home(find_java())
+    java = find_java()
+    os.environ["JAVA_HOME"] = java_home(java)
+    options = f"{_log4j(verbose)} {JVM_OPTIONS}"
+    settings = {DRIVER_OPTIONS: options, **settings_for(master, more)}
+    archive = archive_options(java, Path(_find_spark_home()), JVM_OPTIONS)
     if is_one_host(master):
         os.environ.setdefault("PYSPARK_PYTHON", python())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
@@ -219,16 +228,27 @@ def _new_session(master: str | None, name: str, more: Mapping[str, str], *, verb
         )
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if settings[DRIVER_OPTIONS] == options and archive:
+        try:
+            spark = _start(master, name, {**settings, DRIVER_OPTIONS: f"{options} {archive}"})
+        except PySparkRuntimeError:
+            drop_archive()
+            spark = _start(master, name, settings)
+    else:
+        spark = _start(master, name, settings)
+    spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
+    if not verbose:
+        _silence_threads(spark)
+    return spark
+
+
+def _start(master: str, name: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)
     # Read by the launcher before there is a session; the console stays the user's.
     os.environ["PYSPARK_SUBMIT_ARGS"] = _submit_arguments(settings)
-    spark = _create(builder)
-    spark.sparkContext.setLogLevel("WARN" if verbose else "OFF")
-    if not verbose:
-        _silence_threads(spark)
-    return spark
+    return _create(builder)
 
 
 def _submitted_session(master: str | None, name: str, more: Mapping[str, str]) -> SparkSession:
@@ -286,7 +306,7 @@ def _silence_threads(spark: SparkSession) -> None:
 
 
 def _submit_arguments(settings: Mapping[str, str]) -> str:
-    early = ("spark.driver.memory", "spark.driver.extraJavaOptions")
+    early = ("spark.driver.memory", DRIVER_OPTIONS)
     parts = [f'--conf "{key}={settings[key]}"' for key in early if key in settings]
     return " ".join([*parts, "pyspark-shell"])
 
