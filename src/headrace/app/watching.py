@@ -61,6 +61,14 @@ class Watcher:
             self._thread.join()
 
     def _watch(self) -> None:
+        try:
+            self._look_after()
+        except Exception as error:
+            # Whatever it was: an application that nobody watches would stand still without a word.
+            logger.exception("the query cannot be watched any more; the application ends")
+            self._engine.fail(error)
+
+    def _look_after(self) -> None:
         engine = self._engine
         while not self._ending.is_set():
             query = engine.query
