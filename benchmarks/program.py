@@ -116,8 +116,8 @@ class Program:
                 total += file.stat().st_size if file.is_file() else 0
         return total
 
-    def stop(self) -> None:
-        """Ask it to end; what is left of its session after half a minute is killed."""
+    def stop(self, patience: float = 5.0) -> None:
+        """Ask it to end; after half a minute it is killed, and `patience` seconds later what is left of its session."""
         for process in self.processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -129,7 +129,7 @@ class Program:
                 process.kill()
                 process.wait()
             # A worker or a JVM notices a little later that its parent is gone.
-            grace = time.time() + 5
+            grace = time.time() + patience
             while left := [pid for pid, _ in machine.session_members(process.pid)]:
                 if time.time() > grace:
                     for pid in left:

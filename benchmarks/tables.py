@@ -33,7 +33,8 @@ def report(results: Mapping[str, Result]) -> str:
     if first := fine(results, "first"):
         parts.append(
             f"First output {first['seconds']} s after the start of `headrace run` "
-            f"({first['cpu_s']} CPU s; load {first['load']})."
+            f"({first['cpu_s']} CPU s); {first.get('archive_seconds')} s ({first.get('archive_cpu_s')} CPU s) from the "
+            f"third run on, with an archive of Java's classes; load {first['load']}."
         )
     restored = {TITLES[kind]: found for kind, found in of("restore", results).items() if "error" not in found}
     if restored:
