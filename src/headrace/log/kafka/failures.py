@@ -51,6 +51,11 @@ def is_absent(error: KafkaError) -> bool:
     return error.code() in _ABSENT
 
 
+def is_purged(error: KafkaError) -> bool:
+    """Whether a record was thrown away because something else had gone wrong with its transaction."""
+    return error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+
+
 def is_passing(error: KafkaError) -> bool:
     """Whether asking again in a moment is likely to help."""
     return error.retriable() or error.code() in _PASSING

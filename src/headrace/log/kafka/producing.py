@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.errors import LogError
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.kafka.connection import Connection
-from headrace.log.kafka.failures import is_absent
+from headrace.log.kafka.failures import is_absent, is_purged
 from headrace.partitioning import partitions_for
 
 Report = Callable[[Any, Any], None]
@@ -123,12 +123,13 @@ class Watch:
         self.ends: dict[TopicPartition, int] = {}
         self.refused: list[str] = []
         self.error: KafkaError | None = None
-        """The first one."""
+        """The first one that is a reason: that a record was thrown away is only what follows from another error."""
 
     def report(self, error: Any, message: Any) -> None:
         """A delivery report."""
         if error is not None:
-            self.error = self.error or error
+            if self.error is None or is_purged(self.error):
+                self.error = error
             self.refused.append(f"topic `{message.topic()}`, partition {message.partition()}: {error.str()}")
             return
         place = TopicPartition(message.topic(), message.partition())
