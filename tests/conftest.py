@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from tests.quick_java import use_archive
 def pytest_configure() -> None:
     """The first process of a run: all others, and what they start, have its environment."""
     use_archive()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # As in the background of a script: commands that tests start would ignore it, too, and never end at Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
