@@ -133,9 +133,11 @@ class Driver:
         return self._with(b"pyspark.sql.streaming.python_streaming_source_runner")
 
     def _workers(self) -> list[int]:
-        """The processes that a Python daemon of Spark has forked."""
-        daemons = set(self._with(b"headrace.spark.daemon"))
-        return [pid for pid in daemons if _stat(pid)[1:2] and int(_stat(pid)[1]) in daemons]
+        """The processes that a Python daemon of Spark has forked, also when it is gone itself; if there are none, the
+        daemon, without which there will be none.
+        """
+        found, jvms = self._with(b"-m\0headrace.spark.daemon"), set(map(str, self._jvms()))
+        return [pid for pid in found if not jvms & set(_stat(pid)[1:2])] or found
 
     def _pids(self) -> list[int]:
         """All processes that come from this one, also when it is gone."""
