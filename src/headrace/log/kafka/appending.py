@@ -16,7 +16,7 @@ from headrace.errors import HeadraceError, LogError
 from headrace.log.base import LogConfig, Outgoing, TopicPartition
 from headrace.log.kafka import settings
 from headrace.log.kafka.connection import LATEST, Connection, connect
-from headrace.log.kafka.failures import is_absent, is_purged, reason, translate
+from headrace.log.kafka.failures import is_absent, is_unexplained, reason, translate
 from headrace.log.kafka.producing import Lost, Watch, plan, send, send_and_watch
 from headrace.log.kafka.transaction import Planned
 from headrace.record import NO_HEADERS
@@ -105,7 +105,7 @@ class Appender:
                 ends = self._transact(planned)
             except KafkaException as error:
                 # A transaction may end before anybody has heard why.
-                if not (is_absent(reason(error)) or is_purged(reason(error))):
+                if not (is_absent(reason(error)) or is_unexplained(reason(error))):
                     raise
                 self._look(records)
                 ends = self._transact(plan(self._connection, records))

@@ -51,9 +51,11 @@ def is_absent(error: KafkaError) -> bool:
     return error.code() in _ABSENT
 
 
-def is_purged(error: KafkaError) -> bool:
-    """Whether a record was thrown away because something else had gone wrong with its transaction."""
-    return error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+def is_unexplained(error: KafkaError) -> bool:
+    """Whether a record was given up without a word of why: with its transaction, or after it had waited too long, as it
+    does for a partition of which the client has not heard that it is gone.
+    """
+    return error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._MSG_TIMED_OUT)
 
 
 def is_passing(error: KafkaError) -> bool:

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.errors import LogError
 from headrace.log.base import Outgoing, TopicPartition
 from headrace.log.kafka.connection import Connection
-from headrace.log.kafka.failures import is_absent, is_purged
+from headrace.log.kafka.failures import is_absent, is_unexplained
 from headrace.partitioning import partitions_for
 
 Report = Callable[[Any, Any], None]
@@ -128,7 +128,7 @@ class Watch:
     def report(self, error: Any, message: Any) -> None:
         """A delivery report."""
         if error is not None:
-            if self.error is None or is_purged(self.error):
+            if self.error is None or is_unexplained(self.error):
                 self.error = error
             self.refused.append(f"topic `{message.topic()}`, partition {message.partition()}: {error.str()}")
             return
