@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -256,11 +257,13 @@ HOLD = """
     from headrace.log.embedded import EmbeddedLog
     publisher = EmbeddedLog(sys.argv[1]).publisher("app")
     begun, tell = os.pipe()
-    if os.fork() == 0:  # a child must not keep the lock when its parent is gone
+    child = os.fork()
+    if child == 0:  # a child must not keep the lock when its parent is gone
         os.write(tell, b"!")  # from here on: on a busy machine a fork is not yet a child that runs
         time.sleep(60)
+        os._exit(0)
     os.read(begun, 1)
-    print("held", flush=True)
+    print(child, flush=True)
     time.sleep(60)
 """
 
@@ -268,12 +271,16 @@ HOLD = """
 def test_a_live_holder_is_named_and_a_dead_ones_lock_is_free_at_once(log: EmbeddedLog) -> None:
     process = python(HOLD, log.directory)
     assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
-    with pytest.raises(AlreadyRunningError, match=f"process {process.pid} on host"):
-        log.publisher("app")
-    process.kill()
-    process.wait()
-    log.publisher("app").close()
+    child = int(process.stdout.readline())
+    try:
+        with pytest.raises(AlreadyRunningError, match=f"process {process.pid} on host"):
+            log.publisher("app")
+        process.kill()
+        process.wait()
+        log.publisher("app").close()
+    finally:
+        process.kill()
+        os.kill(child, signal.SIGKILL)
 
 
 PUBLISH = """
