@@ -23,6 +23,8 @@ from headrace.spark.rows import SPARK_SCHEMA
 NAME = "headrace"
 HERE = "headrace.spark.source"
 """The module with all that the source does."""
+IN_WORKER = f"{HERE}:reader_in_worker"
+"""What a reader becomes in a worker."""
 
 
 class HeadraceSource(DataSource):
@@ -66,10 +68,11 @@ class _Reader(DataSourceStreamReader):
         self.progress = progress
 
     def __reduce__(self) -> Any:
-        return operator.call, (_Name(f"{HERE}:reader_in_worker"), self.application, self.progress)
+        return operator.call, (_Name(IN_WORKER), self.application, self.progress)
 
     def read(self, partition: Any) -> Any:
-        raise NotImplementedError("nothing is read in a process that describes the source")
+        """Here, too, though Spark only asks those that have arrived."""
+        return pkgutil.resolve_name(IN_WORKER)(self.application, self.progress).read(partition)
 
 
 class _Name:
